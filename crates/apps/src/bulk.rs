@@ -31,6 +31,12 @@ pub(crate) const ROW: Algorithm = Algorithm {
             "rate at which the receiving application reads; the rest waits in the receive buffer",
         ),
         OptionSpec::new(
+            "write_size",
+            OptionKind::Size,
+            "unlimited",
+            "bytes that the application writes at once; matters to `minratio`, which places what each write leaves",
+        ),
+        OptionSpec::new(
             "repeat",
             OptionKind::Integer { min: 1, max: 1_000_000 },
             "1",
@@ -53,9 +59,10 @@ pub(crate) const ROW: Algorithm = Algorithm {
     build: |options| Box::new(Bulk::new(options)),
 };
 
-/// Rejects a zero `read_rate`, and `repeat > 1` without a finite, non-zero `size`.
+/// Rejects a zero `read_rate` or `write_size`, and `repeat > 1` without a finite, non-zero `size`.
 fn check(options: &Options) -> Result<(), OptionFault> {
     at_least("read_rate", BitsPerSecond(1), Options::rate, options)?;
+    at_least("write_size", Bytes(1), Options::size, options)?;
     let repeat = options.integer("repeat");
     if repeat == 1 {
         return Ok(());
@@ -81,6 +88,7 @@ pub(crate) struct Bulk {
     size: Bytes,
     duration: Nanos,
     read_rate: BitsPerSecond,
+    write_size: Bytes,
     repeat: u64,
     think: Nanos,
     connections: u64,
@@ -97,6 +105,7 @@ impl Bulk {
             size: options.size("size"),
             duration: options.duration("duration"),
             read_rate: options.rate("read_rate"),
+            write_size: options.size("write_size"),
             repeat: options.integer("repeat"),
             think: options.duration("think"),
             connections: options.integer("connections"),
@@ -177,6 +186,10 @@ impl App for Bulk {
 
     fn read_rate(&self) -> Option<BitsPerSecond> {
         (self.read_rate.0 != u64::MAX).then_some(self.read_rate)
+    }
+
+    fn write_size(&self) -> Option<Bytes> {
+        (self.write_size != Bytes::MAX).then_some(self.write_size)
     }
 
     fn talks_both_ways(&self) -> bool {

@@ -206,6 +206,11 @@ pub trait App: fmt::Debug + Send {
         None
     }
 
+    /// Bytes that an end writes at once; `None`: as much as the send buffer takes.
+    fn write_size(&self) -> Option<Bytes> {
+        None
+    }
+
     /// The end that opens connections unless the scenario sets one.
     fn opens(&self) -> Side {
         Side::Sender

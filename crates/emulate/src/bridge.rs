@@ -83,7 +83,7 @@ impl Bridge {
 
     /// Moves packets until the run is closed; links are measured up to the end of `Stage::Running`.
     pub(crate) fn run(mut self, stop: &Stop) -> Result<Bridged, Fault> {
-        let real_time = real_time();
+        let real_time = real_time(PRIORITY);
         let cpu = ThreadTime::now();
         let mut buffer = vec![0; LARGEST_PACKET];
         let mut links = None;
@@ -182,11 +182,11 @@ impl Bridge {
 }
 
 /// Asks for real-time priority and exact timers for this thread. False if the priority is not permitted.
-fn real_time() -> bool {
+pub(crate) fn real_time(priority: u8) -> bool {
     // Without it timers are 50 us late, which shows in the result.
     let _ = prctl::set_timerslack(1);
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
-    let priority = PRIORITY.try_into().map(ThreadPriority::Crossplatform);
+    let priority = priority.try_into().map(ThreadPriority::Crossplatform);
     priority
         .is_ok_and(|priority| set_thread_priority_and_policy(thread_native_id(), priority, policy).is_ok())
 }

@@ -24,8 +24,8 @@ use crate::plan::FlowPlan;
 use crate::socket::{again, connect};
 use crate::talk::Talk;
 
-/// Bytes of one write.
-const WRITE: usize = 1 << 16;
+/// Most bytes of one write.
+const WRITE: usize = 1 << 22;
 /// Bytes of one read.
 const READ: usize = 1 << 18;
 /// Writes to one socket in a row.
@@ -184,6 +184,8 @@ pub(crate) struct Conversation<'p> {
     listeners: Vec<Socket>,
     clock: HostClock,
     reader: Option<BitsPerSecond>,
+    /// Most bytes of one write.
+    write_size: usize,
     events: VecDeque<Event>,
     buffer: Vec<u8>,
     /// Its time is over.
@@ -193,8 +195,9 @@ pub(crate) struct Conversation<'p> {
 impl<'p> Conversation<'p> {
     pub(crate) fn new(state: State<'p>, app: Box<dyn App>, listeners: Vec<Socket>, clock: HostClock) -> Self {
         let reader = app.read_rate();
-        let (events, buffer) = (VecDeque::new(), vec![0; READ]);
-        Self { state, app, listeners, clock, reader, events, buffer, is_over: false }
+        let write_size = app.write_size().map_or(WRITE, |size| WRITE.min(size.0 as usize));
+        let (events, buffer) = (VecDeque::new(), vec![0; READ.max(write_size)]);
+        Self { state, app, listeners, clock, reader, write_size, events, buffer, is_over: false }
     }
 
     /// The flow starts now.
@@ -322,7 +325,7 @@ impl<'p> Conversation<'p> {
             if backlog == 0 || self.clock.now() >= self.state.plan.stop {
                 break;
             }
-            let length = WRITE.min(usize::try_from(backlog).unwrap_or(WRITE));
+            let length = self.write_size.min(usize::try_from(backlog).unwrap_or(WRITE));
             match socket.write(&self.buffer[..length]) {
                 Ok(written) => end.out.wrote(written as u64, self.clock.now()),
                 Err(error) if again(&error) => break,

@@ -7,12 +7,11 @@ use std::time::Duration;
 use apps::Apps;
 use engine::Stream;
 use network::{Carrier, NodeId};
-use nix::sys::prctl;
 use scenario::model::Choice;
 use trace::{Accuracy, LinkRecord, Series};
 use units::{Nanos, SimTime};
 
-use crate::bridge::{Bridge, Bridged, Tap};
+use crate::bridge::{Bridge, Bridged, Tap, real_time};
 use crate::clock::HostClock;
 use crate::command::{self, CommandPlan};
 use crate::control::Registered;
@@ -29,6 +28,8 @@ use crate::talk::Talk;
 
 /// From the set-up to time zero: threads get to their places.
 const LEAD: Duration = Duration::from_millis(100);
+/// Priority of the applications where that is permitted: below the links, above other work, as theirs reads and writes at once.
+const APPLICATIONS: u8 = 40;
 /// Time between two looks at what has ended.
 const LOOK: Duration = Duration::from_millis(10);
 /// Time between two looks at the flows that one waits for.
@@ -216,7 +217,7 @@ impl Run<'_> {
         }
         self.host(flow.client_node())?.namespace.enter()?;
         // A wake-up of an application is to be on time.
-        let _ = prctl::set_timerslack(1);
+        real_time(APPLICATIONS);
         let _ = ready.send(Ok(()));
         let Ok(clock) = start.recv() else { return Ok(()) };
         if !self.wait_for_start(flow, clock) {

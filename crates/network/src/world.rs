@@ -265,7 +265,8 @@ impl World {
             return;
         }
         let Some(mut app) = self.flows[flow].take_app() else { return };
-        let traits = Traits { read_rate: app.read_rate(), talks_both_ways: app.talks_both_ways() };
+        let (read_rate, write_size) = (app.read_rate(), app.write_size());
+        let traits = Traits { read_rate, write_size, talks_both_ways: app.talks_both_ways() };
         let mut context = self.context(now, flow, traits);
         match event {
             Some(event) => app.on_event(event, &mut context),

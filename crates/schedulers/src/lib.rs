@@ -88,6 +88,11 @@ impl SubflowView {
         self.usable && self.held + self.mss <= self.send_buffer
     }
 
+    /// Its send buffer has free memory, and takes a fragment beyond its size (`sk_stream_memory_free`).
+    pub fn has_memory(&self) -> bool {
+        self.usable && self.held < self.send_buffer
+    }
+
     /// `bytes` in segments, rounded up.
     pub fn segments(&self, bytes: Bytes) -> u64 {
         bytes.0.div_ceil(self.mss.0.max(1))
@@ -221,6 +226,9 @@ pub struct Needs {
     /// It never waits while a subflow has room and keeps no state: if only one subflow has room the segment goes there
     /// without a call.
     pub greedy: bool,
+    /// The kernel's way of placing new data: in whole fragments of the send buffer, all of them before anything is sent, with
+    /// writers that sleep until a third of the buffer is free.
+    pub fragments: bool,
 }
 
 impl Needs {

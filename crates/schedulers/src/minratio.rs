@@ -5,7 +5,8 @@
 //! yet sent; no congestion window is looked at, segments queue on the subflow.
 //! ```text
 //! linger = wmem / avg_pacing,  the smallest of the usable subflows;  wait if its send buffer is full
-//! burst = min(65428, free part of the send window):  the same subflow until it was given that
+//! burst = min(65428, free part of the send window):  the same subflow until it was given that, in whole fragments, or all
+//! that waits: later writes are asked about anew
 //! avg_pacing = (avg_pacing wmem + pacing burst) / (burst + wmem),  at first the pacing rate
 //! ```
 //! The comment in the kernel calls it the ratio of wmem to wspace, and papers repeat it (see `minratio_thesis`).
@@ -85,9 +86,14 @@ impl MinRatio {
         moving.reduce(|least, next| if next.0 < least.0 { next } else { least }).map(|(_, c)| c)
     }
 
+    /// The send buffer takes more.
+    fn has_memory(&self, subflow: &SubflowView) -> bool {
+        if self.instantaneous { subflow.has_queue_room() } else { subflow.has_memory() }
+    }
+
     /// May the burst go on where it is?
     fn sticks(&self, eligible: Eligible<'_>) -> bool {
-        self.burst > 0 && eligible.usable().any(|(index, s)| index == self.last && s.has_queue_room())
+        self.burst > 0 && eligible.usable().any(|(index, s)| index == self.last && self.has_memory(s))
     }
 
     fn start_burst(&mut self, connection: &ConnectionView<'_>, (index, subflow): Indexed<'_>) {
@@ -107,13 +113,17 @@ impl MinRatio {
         if !self.sticks(eligible) {
             let open = |s: &SubflowView| s.has_queue_room() && s.send_window > Bytes::ZERO;
             let candidates = eligible.usable().filter(|(_, s)| !self.instantaneous || open(s));
-            let Some(chosen) = self.least(candidates).filter(|(_, s)| s.has_queue_room()) else {
+            let Some(chosen) = self.least(candidates).filter(|(_, s)| self.has_memory(s)) else {
                 return Decision::Wait;
             };
             self.start_burst(connection, chosen);
         }
         debug_assert!(self.burst <= BURST, "a burst of {} bytes", self.burst);
         self.burst = self.burst.saturating_sub(connection.len.0);
+        let all = connection.len >= connection.unassigned.min(connection.window_left);
+        if all && !self.instantaneous {
+            self.burst = 0;
+        }
         Decision::Send(self.last)
     }
 }
@@ -149,7 +159,8 @@ impl Scheduler for MinRatio {
     }
 
     fn needs(&self) -> Needs {
-        Needs { queueing: Queueing::SendBuffer, pacing: true, alone: true, ..Needs::default() }
+        let fragments = !self.instantaneous;
+        Needs { queueing: Queueing::SendBuffer, pacing: true, alone: true, fragments, ..Needs::default() }
     }
 
     fn gauges(&self, report: Report<'_>) {
@@ -244,7 +255,8 @@ mod tests {
         let deep = queued(paced(fast, 100_000_000), 60);
         let expanded = SubflowView { send_buffer: Bytes(deep.held.0 + MSS), ..deep };
         assert_eq!(pick(&mut MinRatio::default(), &[expanded, slow]), Decision::Send(0));
-        let full = SubflowView { send_buffer: Bytes(deep.held.0 + MSS - 1), ..deep };
+        // The kernel looks for any free memory, a segment or not.
+        let full = SubflowView { send_buffer: deep.held, ..deep };
         assert_eq!(pick(&mut MinRatio::default(), &[full, slow]), Decision::Wait);
     }
 

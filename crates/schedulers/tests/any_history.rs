@@ -110,6 +110,7 @@ fn is_legal(decision: Decision, connection: &ConnectionView<'_>, needs: Needs) -
         Decision::Send(index) => {
             let queues = match needs.queueing {
                 Queueing::Never => false,
+                Queueing::SendBuffer if needs.fragments => at(index).has_memory(),
                 Queueing::SendBuffer => at(index).has_queue_room(),
                 Queueing::Unlimited => true,
             };

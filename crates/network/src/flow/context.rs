@@ -33,10 +33,11 @@ pub(crate) struct FlowContext<'w> {
     pub(crate) traits: Traits,
 }
 
-/// Settings of an application, constant over its life: its read rate, and whether both ends send.
+/// Settings of an application, constant over its life: its read rate, the size of its writes, and whether both ends send.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Traits {
     pub(crate) read_rate: Option<units::BitsPerSecond>,
+    pub(crate) write_size: Option<Bytes>,
     pub(crate) talks_both_ways: bool,
 }
 
@@ -83,7 +84,7 @@ impl FlowContext<'_> {
     /// Opens a connection to the server of the flow, or to its plain one.
     fn connect(&mut self, plain: bool) -> ConnectionId {
         let number = self.flow.channels().len() as ConnectionId;
-        let Traits { read_rate, talks_both_ways } = self.traits;
+        let Traits { read_rate, write_size, talks_both_ways } = self.traits;
         let (start, client) = (self.flow.timing().start(), self.flow.opener().side());
         let server = client.other();
         let (socket, addresses) = self.open_client(number, client, plain);
@@ -92,6 +93,7 @@ impl FlowContext<'_> {
             let multipath = self.flow.opener().protocol().is_multihomed();
             let streams = self.flow.opener().protocol().streams();
             let mut streams = Streams::new(read_rate, self.flow.mss(), talks_both_ways, streams);
+            streams.limit_writes(write_size);
             let early = streams.connect(connection);
             debug_assert!(early.is_empty(), "the client exists from the start");
             let limits = Limits::new(start, self.now, multipath);

@@ -137,6 +137,8 @@ pub(crate) struct Streams {
     /// Actions on the server end from before it was accepted.
     early: Vec<EndAction>,
     reader: Option<PacedReader>,
+    /// Most bytes of one write.
+    write_size: u64,
     /// Connections close when the application says so, and not as soon as the other end has.
     held_open: bool,
 }
@@ -161,8 +163,23 @@ impl Streams {
             outgoing: [streams, streams].map(Outgoing::new),
             early: Vec::new(),
             reader,
+            write_size: u64::MAX,
             held_open,
         }
+    }
+
+    /// Applications write this much at once, if there is a limit.
+    pub(crate) fn limit_writes(&mut self, size: Option<Bytes>) {
+        debug_assert!(size.is_none_or(|size| size > Bytes::ZERO), "writes of nothing");
+        self.write_size = size.map_or(u64::MAX, |size| size.0);
+    }
+
+    /// One side writes more, after a write of its size and the packets that came of it.
+    #[inline]
+    pub(crate) fn writes_on(&self, side: Side, connection: &Connection) -> bool {
+        self.write_size != u64::MAX
+            && self.outgoing[side.index()].backlog() > 0
+            && connection.send_space() > Bytes::ZERO
     }
 
     /// The host of one side has opened or accepted the connection. Returns the actions on that end from before.
@@ -236,7 +253,7 @@ impl Streams {
     pub(crate) fn write(&mut self, now: SimTime, side: Side, connection: &mut Connection) -> bool {
         let outgoing = &mut self.outgoing[side.index()];
         if outgoing.written < outgoing.asked {
-            let bytes = connection.send_space().0.min(outgoing.asked - outgoing.written);
+            let bytes = connection.send_space().0.min(outgoing.asked - outgoing.written).min(self.write_size);
             if bytes > 0 {
                 if let Some(messages) = &mut outgoing.messages {
                     let size = connection.message_size().unwrap_or(Bytes::MAX);

@@ -196,7 +196,13 @@ impl Turn<'_> {
             let packet = self.network.draft();
             let departure = self.end.connection.poll_transmit_into(self.now, packet);
             if departure == Departure::Nothing {
-                return self.finish(departure);
+                if !self.streams.writes_on(self.owner.side, self.end.connection) {
+                    return self.finish(departure);
+                }
+                if self.streams.write(self.now, self.owner.side, self.end.connection) {
+                    return Pause::Accepted;
+                }
+                continue;
             }
             let (subflow, size) = (packet.path, packet.size);
             if sends && packet.payload > 0 && !packet.retransmission {
@@ -206,7 +212,8 @@ impl Turn<'_> {
             if !self.send(subflow, size) {
                 return Pause::NoPath(subflow);
             }
-            if departure != Departure::Packet {
+            if departure != Departure::Packet && !self.streams.writes_on(self.owner.side, self.end.connection)
+            {
                 return self.finish(departure);
             }
         }

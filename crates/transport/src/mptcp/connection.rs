@@ -91,7 +91,7 @@ impl MptcpConnection {
             negotiation: Negotiation::new(setup.role, setup.key, setup.nonce_seed),
             addresses: AddressBook::new(Arc::clone(&config), first, (setup.pairs, setup.own), setup.absent),
             subflows,
-            send: SendSide::new(Arc::clone(&tcp), mss),
+            send: SendSide::new(Arc::clone(&tcp), mss, needs.fragments),
             receive: ReceiveSide::new(Arc::clone(&tcp), mss),
             placement,
             meta,
@@ -118,7 +118,7 @@ impl MptcpConnection {
 
     /// The application appends to the stream.
     pub fn write(&mut self, bytes: u64) {
-        self.send.write(bytes);
+        self.send.write(bytes, &self.subflows);
     }
 
     /// No more data.

@@ -39,7 +39,7 @@ pub(super) struct MetaTimer {
     una: Dsn,
 }
 
-/// End of the fragment that holds byte `dsn` of the data sequence space.
+/// End of the fragment that holds byte `dsn` of the data sequence space, where the fragments are not known.
 fn fragment_end(dsn: Dsn) -> Dsn {
     let offset = (dsn - Dsn::FIRST_DATA).0;
     Dsn::FIRST_DATA + Bytes(offset / FRAGMENT * FRAGMENT + FRAGMENT)
@@ -96,7 +96,11 @@ impl MetaTimer {
         if let Some(i) = idle.or(backup.filter(|_| least > 1))
             && una < next
         {
-            placement.carry_again(i, Range::new(una, fragment_end(una).min(next)), subflows);
+            placement.carry_again(
+                i,
+                Range::new(una, send.fragment_end(una).unwrap_or_else(|| fragment_end(una)).min(next)),
+                subflows,
+            );
         }
         (self.at, self.una) = (now + interval(now, subflows), una);
         self.check(send);

@@ -7,7 +7,8 @@
 //! - `meta_timer.rs`: when data is sent again elsewhere, as the kernel has it; `path_manager.rs`: which subflows to open;
 //!   `signals.rs`: ADD_ADDR, REMOVE_ADDR, MP_PRIO, MP_FASTCLOSE and what waits of them;
 //! - `placement.rs`: which subflow carries which data;
-//! - `send_side.rs`, `reinject.rs`: the data sequence space of the sender, and data to be sent again elsewhere;
+//! - `send_side.rs`, `fragments.rs`, `reinject.rs`: the data sequence space of the sender, its buffer as the kernel keeps it, and data
+//!   to be sent again elsewhere;
 //! - `subflows.rs`: all subflows; `views.rs`: what schedulers and congestion controls see of them; `deadlines.rs`: the
 //!   first of their deadlines;
 //! - `subflow.rs`: one subflow, `health.rs`: whether it gets data, `mappings.rs`: data that is out of order there;
@@ -26,6 +27,7 @@
 
 mod connection;
 mod deadlines;
+mod fragments;
 mod health;
 pub mod keys;
 mod lifetime;

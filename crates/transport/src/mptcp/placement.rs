@@ -479,7 +479,10 @@ fn judge_room(len: u64, send: &SendSide, subflows: &mut Subflows) {
 #[inline(always)]
 fn give_new(i: usize, len: u64, send: &mut SendSide, subflows: &mut Subflows) {
     let data = send.take_new(len);
-    if let Some(subflow) = subflows.get_mut(i) {
+    if send.has_fragments() {
+        // It is sent when everything is placed.
+        subflows.activate(i).into_iter().for_each(|subflow| subflow.give_fragment(data));
+    } else if let Some(subflow) = subflows.get_mut(i) {
         subflow.give(data);
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use schedulers::SubflowSet;
 use units::{Bytes, SimTime};
 
+use super::fragments::Fragments;
 use super::reinject::ReinjectQueue;
 use super::subflow::Subflow;
 use super::subflows::Subflows;
@@ -61,11 +62,15 @@ pub(super) struct SendSide {
     persist: Persist,
     /// Size of the send buffer where that follows the largest subflow.
     buffer: ExpandedBuffer,
+    /// Where data is placed in fragments.
+    fragments: Option<Box<Fragments>>,
 }
 
 impl SendSide {
-    pub(super) fn new(tcp: Arc<TcpConfig>, mss: Bytes) -> Self {
+    /// `fragments`: data is placed in whole fragments of the buffer.
+    pub(super) fn new(tcp: Arc<TcpConfig>, mss: Bytes, fragments: bool) -> Self {
         Self {
+            fragments: fragments.then(Box::default),
             mss,
             written: Dsn::FIRST_DATA,
             next: Dsn::FIRST_DATA,
@@ -146,8 +151,15 @@ impl SendSide {
     }
 
     /// The application appends to the stream.
-    pub(super) fn write(&mut self, bytes: u64) {
+    pub(super) fn write(&mut self, bytes: u64, subflows: &Subflows) {
+        if let Some(fragments) = &mut self.fragments {
+            fragments.write(self.written, self.next < self.written, bytes);
+        }
         self.written += Bytes(bytes);
+        if self.fragments.is_some() {
+            let (size, held) = (self.buffer_size(subflows), self.buffered());
+            self.fragments.iter_mut().for_each(|fragments| fragments.note_write(size, held));
+        }
         self.check();
     }
 
@@ -169,13 +181,20 @@ impl SendSide {
         }
         self.una = data_ack.min(self.next);
         self.reinject.acknowledge(self.una);
+        if let Some(fragments) = &mut self.fragments {
+            fragments.acknowledge(self.una);
+        }
         self.check();
     }
 
     /// Size of the next new segment; `None` if there is none or the window forbids it. Like TCP, the connection sends
-    /// a fragment only if it is half of the largest window ever offered.
+    /// a fragment only if it is half of the largest window ever offered. Whole fragments of the buffer are segments later.
     #[inline]
     pub(super) fn next_len(&self) -> Option<u64> {
+        if let Some(fragments) = &self.fragments {
+            let len = (fragments.end_of(self.next)? - self.next).0.min(self.window());
+            return (len > 0).then_some(len);
+        }
         let len = self.unassigned().min(self.mss.0);
         let window = self.window();
         if len > 0 && len <= window {
@@ -215,7 +234,8 @@ impl SendSide {
     /// A small segment, which Nagle's algorithm may hold back.
     #[inline]
     fn nagle_applies(&self, len: u64) -> bool {
-        len < self.mss.0
+        self.fragments.is_none()
+            && len < self.mss.0
             && self.unassigned() < self.mss.0
             && self.tcp.sending.nagle
             && self.fin == DataFin::Open
@@ -237,6 +257,17 @@ impl SendSide {
         self.persist.overrides = false;
         self.check();
         Range::new(start, self.next)
+    }
+
+    /// Data is placed in whole fragments.
+    #[inline]
+    pub(super) fn has_fragments(&self) -> bool {
+        self.fragments.is_some()
+    }
+
+    /// End of the fragment that holds byte `dsn`, as it was written where that is known and is not acknowledged.
+    pub(super) fn fragment_end(&self, dsn: Dsn) -> Option<Dsn> {
+        self.fragments.as_ref()?.end_of(dsn)
     }
 
     /// Nothing is to be sent again, and the application has not closed.
@@ -330,7 +361,13 @@ impl SendSide {
     pub(super) fn space(&self, subflows: &Subflows) -> Bytes {
         let senders = || subflows.iter().filter(|s| s.may_send()).map(Subflow::sender);
         let unsent = || self.unassigned() + senders().map(Sender::unsent).sum::<u64>();
-        send_space(&self.tcp, self.buffer_size(subflows), self.written - self.una, unsent)
+        let (size, held) = (self.buffer_size(subflows), self.written - self.una);
+        if let Some(fragments) = &self.fragments
+            && self.tcp.buffers.unsent_limit == Bytes::MAX
+        {
+            return fragments.space(size, held, self.unassigned() > 0);
+        }
+        send_space(&self.tcp, size, held, unsent)
     }
 
     /// Size of the send buffer: by the sum of the congestion windows, or by the send buffers of the subflows.

@@ -389,6 +389,12 @@ impl Subflow {
         self.next_copy = data.end;
     }
 
+    /// A fragment of new data, which may be one with what was given before.
+    pub(super) fn give_fragment(&mut self, data: Range<Dsn>) {
+        self.endpoint.sender_mut().give_fragment(data);
+        self.next_copy = data.end;
+    }
+
     /// Data that is to leave ahead of queued data with higher data sequence numbers.
     pub(super) fn give_ahead(&mut self, data: Range<Dsn>) {
         self.endpoint.sender_mut().give_ahead(data);

@@ -217,6 +217,7 @@ fn size(part: Part, app: &Choice<apps::Apps>, refused: &mut Refusals) -> u64 {
             true
         }
         ("duration", value) => *value == OptionValue::Duration(Nanos(u64::MAX)),
+        ("write_size", value) => *value == OptionValue::Size(Bytes::MAX),
         ("read_rate", value) => *value == OptionValue::Rate(units::BitsPerSecond(u64::MAX)),
         ("repeat" | "connections", value) => *value == OptionValue::Integer(1),
         ("think", value) => *value == OptionValue::Duration(Nanos::ZERO),

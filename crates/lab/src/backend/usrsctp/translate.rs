@@ -109,6 +109,7 @@ fn frames(part: Part, app: &Choice<apps::Apps>, message: Bytes, refused: &mut Re
             size.0.is_multiple_of(message.0.max(1))
         }
         ("duration", value) => *value == OptionValue::Duration(Nanos(u64::MAX)),
+        ("write_size", value) => *value == OptionValue::Size(Bytes::MAX),
         ("read_rate", value) => *value == OptionValue::Rate(units::BitsPerSecond(u64::MAX)),
         ("repeat" | "connections", value) => *value == OptionValue::Integer(1),
         ("think", value) => *value == OptionValue::Duration(Nanos::ZERO),

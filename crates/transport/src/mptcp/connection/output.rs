@@ -51,6 +51,10 @@ impl MptcpConnection {
 
     fn find_packet(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         let queues = self.placement.needs().queueing != Queueing::Never;
+        if self.send.has_fragments() && self.is_open_for_data() {
+            // As in the kernel what is written is placed, and then sent: fragments that lie side by side are one.
+            while self.placement.schedule(now, &mut self.send, &mut self.subflows).is_some() {}
+        }
         while queues
             && self.is_open_for_data()
             && let Some(i) = self.placement.schedule_ahead(now, &mut self.send, &mut self.subflows)

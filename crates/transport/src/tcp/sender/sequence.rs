@@ -31,7 +31,14 @@ pub(super) struct SendSequence {
     mss: u64,
     /// After the last segment that was not full.
     small_end: Seq,
+    /// Chunks are buffers of the kernel, made of fragments.
+    fragments: bool,
+    /// Some of the first chunk has left.
+    begun: bool,
 }
+
+/// `MPTCP_MAX_GSO_SIZE`: 64 KiB without headers.
+const LARGEST_BUFFER: u64 = 65_535 - 320;
 
 /// Payload that leaves for the first time.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +62,8 @@ impl SendSequence {
             fin_sent: false,
             mss: mss.0,
             small_end: Seq::FIRST_DATA,
+            fragments: false,
+            begun: false,
         }
     }
 
@@ -155,6 +164,37 @@ impl SendSequence {
         self.check();
     }
 
+    /// As `give`, into the last chunk as far as that has room and nothing of it has left (`mptcp_skb_can_collapse_to`).
+    pub(super) fn give_fragment(&mut self, data: Range<Dsn>) {
+        debug_assert!(self.mapped && !data.is_empty(), "{data:?} for {self:?}");
+        self.fragments = true;
+        self.end = Seq(self.end.0 + data.len());
+        let (most, untouched) = (LARGEST_BUFFER / self.mss * self.mss, self.unsent.len() > 1 || !self.begun);
+        let mut rest = data;
+        if let Some(last) = self.unsent.back_mut().filter(|last| untouched && last.end == data.start) {
+            let fits = Bytes(most.saturating_sub(last.len()).min(data.len()));
+            last.end = last.end + fits;
+            rest.start += fits;
+        }
+        while !rest.is_empty() {
+            let end = rest.end.min(rest.start + Bytes(most));
+            self.unsent.push_back(Range::new(rest.start, end));
+            rest.start = end;
+        }
+        self.check();
+    }
+
+    /// A small segment that ends the last buffer, which may be filled up, waits while another is outstanding (`tcp_minshall_check`,
+    /// `tcp_mss_split_point`).
+    #[inline]
+    pub(super) fn holds_tail(&self, len: u64) -> bool {
+        self.fragments
+            && len < self.mss
+            && self.unsent.len() == 1
+            && !self.closing
+            && self.has_small_outstanding()
+    }
+
     /// As `give`, but ahead of queued data with higher data sequence numbers.
     pub(super) fn give_ahead(&mut self, data: Range<Dsn>) {
         let Some(i) = self.unsent.iter().position(|chunk| chunk.start > data.start) else {
@@ -162,6 +202,7 @@ impl SendSequence {
             return;
         };
         self.end = Seq(self.end.0 + data.len());
+        self.begun &= i > 0;
         self.unsent.insert(i, data);
         self.check();
     }
@@ -169,6 +210,7 @@ impl SendSequence {
     /// Takes back what was given and not sent: it has no sequence numbers yet.
     pub(super) fn take_unsent(&mut self) -> impl Iterator<Item = Range<Dsn>> {
         self.end = self.end.min(self.nxt);
+        self.begun = false;
         self.unsent.drain(..)
     }
 
@@ -194,6 +236,7 @@ impl SendSequence {
             Some(chunk) => {
                 let dsn = chunk.start;
                 chunk.start += Bytes(len);
+                self.begun = !chunk.is_empty();
                 if chunk.is_empty() {
                     self.unsent.pop_front();
                 }

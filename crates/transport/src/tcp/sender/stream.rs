@@ -18,6 +18,11 @@ impl Sender {
         self.send.give(data);
     }
 
+    /// As `give`, with data that follows what was given before in the same segments, as long as none of them has left.
+    pub fn give_fragment(&mut self, data: Range<Dsn>) {
+        self.send.give_fragment(data);
+    }
+
     /// As `give`, but ahead of queued data with higher data sequence numbers.
     pub fn give_ahead(&mut self, data: Range<Dsn>) {
         self.send.give_ahead(data);

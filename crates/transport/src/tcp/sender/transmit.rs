@@ -149,8 +149,10 @@ impl Sender {
     /// RFC 9293 3.7.4: a small segment waits while anything is outstanding, unless it ends the stream. After Minshall, as in
     /// Linux (`tcp_minshall_check`), only while a small one is.
     fn nagle_forbids(&self, len: u64) -> bool {
+        if self.send.is_mapped() {
+            return self.config.sending.nagle && self.config.sending.minshall && self.send.holds_tail(len);
+        }
         self.config.sending.nagle
-            && !self.send.is_mapped()
             && len < self.send.mss()
             && !self.send.is_closing()
             && if self.config.sending.minshall {
