@@ -173,7 +173,7 @@ impl SendSequence {
         let mut rest = data;
         if let Some(last) = self.unsent.back_mut().filter(|last| untouched && last.end == data.start) {
             let fits = Bytes(most.saturating_sub(last.len()).min(data.len()));
-            last.end = last.end + fits;
+            last.end += fits;
             rest.start += fits;
         }
         while !rest.is_empty() {
