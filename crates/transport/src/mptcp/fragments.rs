@@ -2,7 +2,7 @@
 //!
 //! Source: Linux 6.x net/mptcp/protocol.c (`mptcp_sendmsg`, `mptcp_carve_data_frag`, `mptcp_frag_can_collapse_to`,
 //! `__subflow_push_pending`), `skb_page_frag_refill` in net/core/sock.c, `sk_stream_is_writeable` in include/net/sock.h.
-//! What is written is copied into pages of 32 KiB. A write extends the last fragment while some of that waits for a subflow
+//! Writes are copied into pages of 32 KiB. One extends the last fragment while some of that waits for a subflow
 //! and its page has room; otherwise a fragment begins, with a head of its own. A subflow is given fragments as a whole.
 //! The writer fills the buffer, beyond its size to the end of a page, and then sleeps until a third of the buffer is free.
 
