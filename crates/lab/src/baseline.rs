@@ -1,4 +1,5 @@
-//! Baselines: a flow as plain TCP over one of its paths alone, everything else as it was.
+//! Baselines: a flow as plain TCP over one of its paths alone, or an association that has only this path, everything else as
+//! it was.
 
 use std::sync::Arc;
 
@@ -27,7 +28,13 @@ pub(crate) fn all(scenario: &Scenario) -> Vec<(Baseline, Scenario)> {
 
 fn alone_over(scenario: &Scenario, flow: usize, duplex_link: usize) -> Scenario {
     let mut alone = scenario.clone();
-    Arc::make_mut(&mut alone.flows[flow].transport).mptcp = None;
+    let transport = Arc::make_mut(&mut alone.flows[flow].transport);
+    transport.mptcp = None;
+    if let Some(associations) = &mut transport.sctp {
+        associations.scheduler = None;
+        associations.single_homed = true;
+        Arc::make_mut(&mut associations.config).cmt = None;
+    }
     alone.flows[flow].via = Some(duplex_link);
     alone
 }

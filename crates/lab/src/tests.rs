@@ -195,6 +195,31 @@ fn a_baseline_alone_is_the_same_flow_written_by_hand() {
     assert_eq!(goodput(&all)[1], goodput(&alone)[0]);
 }
 
+/// The baselines of concurrent transfer are associations that know no other path: where one fails all stops.
+#[test]
+fn a_baseline_of_an_association_has_one_path() {
+    let path = |name: &str, delay: u64| {
+        format!("[[path]]\nname = \"{name}\"\nboth = {{ rate = \"4Mbit/s\", delay = \"{delay}ms\" }}\n")
+    };
+    let flow = |rest: &str| {
+        format!(
+            "[[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\n\
+             app = {{ kind = \"bulk\" }}\n{rest}\n"
+        )
+    };
+    let head = "name = \"x\"\nduration = \"10s\"\n";
+    let outage = "[[event]]\nat = \"5s\"\nlink = \"a\"\nset = { up = false }\n";
+    let compared = flow("compare_paths = true\ntransport = { kind = \"cmt-sctp\" }");
+    let output =
+        run_with(&parse(&format!("{head}{}{}{compared}{outage}", path("a", 20), path("b", 40))), &[3], 1);
+    assert_eq!(words(&output, "flows", "flow"), ["f", "f@a", "f@b"]);
+    let goodput = |output: &Output| reals(output, "flows", "goodput_bit_s");
+    let [both, a, b] = goodput(&output)[..] else { panic!("three rows") };
+    assert!(both > b && b > a, "{both:?}, {a:?}, {b:?}");
+    let by_hand = format!("{head}{}{}", path("a", 20), flow("transport = { kind = \"sctp\" }"));
+    assert_eq!(goodput(&run_with(&parse(&format!("{by_hand}{outage}")), &[3], 1))[0], a);
+}
+
 #[test]
 fn duplex_links_that_lead_nowhere_are_no_paths() {
     let text = r#"

@@ -246,6 +246,7 @@ impl Assembler<'_> {
             sctp: Some(Associations {
                 scheduler: given(keys, "scheduler", || self.choices.plain(keys.table("scheduler")?))?,
                 config: Arc::new(config),
+                single_homed: false,
             }),
             udp: None,
         })

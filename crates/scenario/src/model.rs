@@ -216,7 +216,7 @@ pub struct Flow {
     pub transport: Arc<Transport>,
     /// Duplex link over which a TCP connection, or the first subflow, leaves; `None`: routing decides.
     pub via: Option<usize>,
-    /// Also run this flow as plain TCP over each path alone, with the same seeds.
+    /// Also run this flow as plain TCP or a plain association over each path alone, with the same seeds.
     pub compare_paths: bool,
 }
 
@@ -314,6 +314,8 @@ pub struct Associations {
     pub config: Arc<SctpConfig>,
     /// Scheduler of concurrent transfer; `None` without that.
     pub scheduler: Option<Choice<Schedulers>>,
+    /// Only one path: that of `via`, or the first. No key says so: baselines are.
+    pub single_homed: bool,
 }
 
 /// The multipath part of a transport.

@@ -52,16 +52,11 @@ pub(crate) fn flow(flow: &mut Table, path: &str, report: &mut Report<'_>) {
     let mut refuse = |table: &Table, key: &str, message: String, help: &str| {
         let at = table.get(key).map_or(Origin::Default, |node| node.at);
         let key = match key {
-            "compare_paths" => key.to_owned(),
             "objects_per_connection" => format!("app.{key}"),
             _ => format!("transport.{key}"),
         };
         report.add(at, Code::Contradiction, &format!("{path}.{key}"), message, help.into());
     };
-    if flow.flag("compare_paths") == Some(true) {
-        let message = format!("`compare_paths` compares with plain TCP; found kind = \"{kind}\"");
-        refuse(flow, "compare_paths", message, "remove `compare_paths`, and add flows over the single paths");
-    }
     if transport.flag("ecn") == Some(true) {
         let message = format!("`ecn` has no effect with kind = \"{kind}\"");
         refuse(transport, "ecn", message, "remove `ecn`");
@@ -110,8 +105,8 @@ pub(crate) fn scheduler(transport: &Table, choice: &Choice<Schedulers>) -> Optio
     }
     let name = choice.name();
     let message = format!(
-        "scheduler = \"{name}\" is for MPTCP: it queues or repeats segments; found kind = \"{kind}\""
+        "scheduler = \"{name}\" is for MPTCP: it sends every segment on all paths; found kind = \"{kind}\""
     );
-    let help = "choose one that places each packet when it leaves, such as \"primary_first\" or \"minrtt\"";
+    let help = "choose another, such as \"primary_first\" or \"minrtt\"";
     Some((message, help.into()))
 }

@@ -393,8 +393,6 @@ fn mistakes_about_associations_name_the_cure() {
         let found = mistakes(&[("flow.upload.transport", &transport)]);
         assert!(needles.iter().all(|needle| found.contains(needle)), "{transport}: {found}");
     }
-    let found = mistakes(&[("flow.upload.transport", &sctp("")), ("flow.upload.compare_paths", "true")]);
-    assert!(found.contains("plain TCP") && found.contains("single paths"), "{found}");
 }
 
 #[test]

@@ -1,18 +1,18 @@
 //! Associations over faulty wires: whatever is lost, repeated or late, every byte arrives once and in order; and the bytes of each
 //! packet are as long as the packet and mean it.
 
+mod common;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use testkit::setups::{scheduler, sctp_pair, sctp_pair_with};
+use testkit::setups::{sctp_pair, sctp_pair_with};
 use testkit::{Duo, Fault, Reading, Way, Wire};
 use transport::sctp::SctpConfig;
-use transport::sctp::config::{
-    BufferSplit, CmtConfig, MaxBurst, Occupancy, Reductions, Rescheduling, RetransmissionPolicy,
-    TimerDefects, WindowUpdate,
-};
-use transport::sctp::schedules;
-use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
+use transport::sctp::config::CmtConfig;
+use units::{BitsPerSecond, Bytes, Nanos, SimTime};
+
+use common::{any_config, any_control, any_scheduler};
 
 fn wire(delay_ms: u64) -> Wire {
     Wire { delay: Nanos::from_millis(delay_ms), rate: Some(BitsPerSecond(10_000_000)) }
@@ -33,90 +33,6 @@ fn fault(wires: usize) -> impl Strategy<Value = Fault> {
         }),
         1 => (0..wires, 1u32..300).prop_map(|(wire, per_mille)| Fault::Noise { wire, per_mille }),
     ]
-}
-
-/// Neither end gives up: the faults end, so must the transfer.
-fn patient() -> SctpConfig {
-    let mut config = SctpConfig::default();
-    config.limits.init = 60;
-    config.limits.association = 200;
-    config.rto.max = Nanos::from_secs(8);
-    config
-}
-
-fn any_split() -> impl Strategy<Value = BufferSplit> {
-    proptest::sample::select(vec![
-        BufferSplit::Off,
-        BufferSplit::Sender,
-        BufferSplit::Receiver,
-        BufferSplit::Both,
-    ])
-}
-
-prop_compose! {
-    fn any_cmt()(
-        policy in 0..6usize, (split, at) in (any_split(), any_split()), per_mille in 0u32..1000,
-        [delayed_ack, flight, first, reduces, each] in any::<[bool; 5]>(),
-    ) -> CmtConfig {
-        let retransmission = [
-            RetransmissionPolicy::SamePath, RetransmissionPolicy::LargestWindow,
-            RetransmissionPolicy::LargestThreshold, RetransmissionPolicy::LowestLoss,
-            RetransmissionPolicy::AnyWithRoom, RetransmissionPolicy::LowestRtt,
-        ][policy];
-        let split_by = if flight { Occupancy::Flight } else { Occupancy::Queued };
-        let window_update = if first { WindowUpdate::V1 } else { WindowUpdate::V2 };
-        let threshold = Ratio::new(f64::from(per_mille) / 1000.0).expect("a ratio");
-        let rescheduling = Rescheduling { at, threshold, reduces };
-        let reductions = if each { Reductions::Each } else { Reductions::Once };
-        CmtConfig { retransmission, split, split_by, window_update, reductions, rescheduling, delayed_ack }
-    }
-}
-
-prop_compose! {
-    fn any_config()(
-        every in 1u32..4,
-        buffer in prop_oneof![3000u64..8000, 20_000u64..200_000],
-        message in prop_oneof![1u64..300, Just(1452), 1453u64..9000],
-        burst in prop_oneof![
-            Just(MaxBurst::Unlimited), Just(MaxBurst::Packets(4)), Just(MaxBurst::UseItOrLoseIt(4)),
-            Just(MaxBurst::WindowLimiting(4)),
-        ],
-        (confirm, idle_decay, data_is_cookie_ack) in any::<(bool, bool, bool)>(),
-        cmt in proptest::option::of(any_cmt()),
-        path_limit in 0u32..6,
-        (nr_sack, overhead, defects) in (any::<bool>(), 0u64..300, 0usize..4),
-    ) -> SctpConfig {
-        let mut config = patient();
-        config.sack.every = every;
-        config.message = Bytes(message);
-        config.receive_buffer = Bytes(buffer.max(2 * message));
-        config.burst = burst;
-        config.heartbeat.confirm = confirm;
-        config.idle_decay = idle_decay;
-        config.data_is_cookie_ack = data_is_cookie_ack;
-        config.limits.path = path_limit;
-        config.cmt = cmt;
-        config.nr_sack = nr_sack;
-        config.chunk_overhead = Bytes(overhead);
-        config.timer_defects = [
-            TimerDefects::Absent, TimerDefects::LateRestart, TimerDefects::Starvation, TimerDefects::Both,
-        ][defects];
-        config
-    }
-}
-
-/// Every registered congestion control, by name.
-fn any_control() -> impl Strategy<Value = &'static str> {
-    let names: Vec<_> = congestion::Registry::builtin().iter().map(|row| row.name).collect();
-    proptest::sample::select(names)
-}
-
-/// Every registered scheduler that concurrent transfer can follow, by name.
-fn any_scheduler() -> impl Strategy<Value = &'static str> {
-    let names = schedulers::Registry::builtin();
-    let names: Vec<_> =
-        names.iter().map(|row| row.name).filter(|name| schedules(scheduler(name).needs())).collect();
-    proptest::sample::select(names)
 }
 
 #[test]

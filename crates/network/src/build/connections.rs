@@ -41,7 +41,12 @@ pub(super) fn sides(
     let first = from_client(flow, first_pair(flow, routes, &existing));
     let pairs: Vec<_> = pairs.into_iter().map(|pair| from_client(flow, pair)).collect();
     let associates = at_client.is_association();
-    let pairs = if associates { paths_of(first, &pairs) } else { pairs };
+    let alone = flow.transport.sctp.as_ref().is_some_and(|sctp| sctp.single_homed);
+    let pairs = match (associates, alone) {
+        (true, true) => vec![first],
+        (true, false) => paths_of(first, &pairs),
+        (false, _) => pairs,
+    };
     let at_listener = pairs.iter().filter(|_| associates).map(|pair| pair.reversed()).collect();
     let own = pairs.iter().filter(|_| !associates).filter_map(|pair| pair.remote).collect();
     let mut keys = at_client.is_multihomed().then(|| Stream::named(seed, &flow.name, "keys"));
@@ -104,7 +109,7 @@ fn protocol(flow: &FlowModel, topology: &Topology) -> Protocol {
     if let Some(udp) = flow.transport.udp {
         return Protocol::Datagrams(udp);
     }
-    if let Some(Associations { config, scheduler }) = flow.transport.sctp.clone() {
+    if let Some(Associations { config, scheduler, single_homed: _ }) = flow.transport.sctp.clone() {
         let congestion = congestion(&flow.transport);
         return Protocol::Association { config, congestion, scheduler: scheduler.map(new_scheduler) };
     }

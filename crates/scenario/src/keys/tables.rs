@@ -321,7 +321,7 @@ static FLOW: Section = Section {
             "compare_paths",
             FLAG,
             Fallback::Text("false"),
-            "also run this flow as plain TCP over each path alone, with the same seeds",
+            "also run this flow as plain TCP, or as an association with one path, over each path alone, with the same seeds",
         ),
         key("transport", Kind::Table(&TRANSPORT), Fallback::Compulsory, "what carries it"),
     ],

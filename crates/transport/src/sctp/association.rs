@@ -235,6 +235,12 @@ impl Association {
         self.peer_window.saturating_sub(self.outqueue.in_flight() + overhead)
     }
 
+    /// The same without what planned chunks will use.
+    fn peer_unplanned(&self) -> Bytes {
+        let planned = self.outqueue.planned();
+        self.peer_free().saturating_sub(planned.bytes() + self.config.chunk_overhead * planned.chunks())
+    }
+
     /// User data cumulatively acknowledged.
     pub fn acked(&self) -> Bytes {
         Bytes(self.outgoing.offset().0) - self.outqueue.bytes()

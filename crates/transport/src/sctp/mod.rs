@@ -5,7 +5,7 @@
 //! | `association.rs` | one end: calls the others in the order of the RFC |
 //! | `lifecycle.rs` | handshake with cookie, shutdown, abort |
 //! | `outgoing.rs` | messages that wait, and how they are cut |
-//! | `outqueue.rs` | chunks that were sent: the scoreboard |
+//! | `outqueue.rs`, `plan.rs` | chunks that were sent, and that are queued on paths: the scoreboard |
 //! | `reception.rs` | TSNs that have arrived, and when a SACK is due |
 //! | `reassembly.rs` | from chunks to messages, in order within a stream |
 //! | `paths.rs`, `path.rs`, `window.rs`, `reachability.rs` | paths: timers, windows, HEARTBEATs, errors |
@@ -25,6 +25,7 @@ mod outqueue;
 mod path;
 mod paths;
 mod placement;
+mod plan;
 mod reachability;
 mod reassembly;
 mod reception;

@@ -1,6 +1,6 @@
-//! DATA chunks that were sent and are not cumulatively acknowledged: the scoreboard of an association.
+//! DATA chunks that have a TSN and are not cumulatively acknowledged: the scoreboard of an association.
 //!
-//! May: say what is in flight, missing or has arrived. May not: decide what that means for a path, or send.
+//! May: say what is planned, in flight, missing or has arrived. May not: decide what that means for a path, or send.
 
 use std::collections::VecDeque;
 
@@ -8,13 +8,16 @@ use units::{Bytes, SimTime};
 
 use crate::packet::PathId;
 use crate::sctp::chunk::{DataChunk, MAX_ADDRESSES};
+use crate::sctp::plan::Plan;
 use crate::sctp::tsn::Tsn;
 use crate::seq::StreamOffset;
 use crate::tcp::ranges::Range;
 
-/// State of a chunk that was sent.
+/// State of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
+    /// It has a TSN and a path, and was not sent yet.
+    Planned,
     /// In the network, as far as the sender knows.
     InFlight,
     /// Taken for lost; it waits to be sent again.
@@ -23,14 +26,14 @@ pub enum Fate {
     Arrived,
 }
 
-/// A chunk that was sent.
+/// A chunk that was sent, or is planned.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     /// The chunk.
     pub chunk: DataChunk,
     /// Where it begins in the concatenation of all messages.
     pub offset: StreamOffset,
-    /// The path of its last transmission.
+    /// The path of its last transmission, or that for which it is planned.
     pub path: PathId,
     /// When that was.
     pub at: SimTime,
@@ -76,9 +79,11 @@ pub struct Outqueue {
     missing: usize,
     /// No chunk before this one is missing.
     search: Tsn,
-    /// User data of the chunks by the path of their last transmission, and the part of it that gap blocks have acknowledged.
+    /// User data of the chunks by path, and the part of it that gap blocks have acknowledged.
     queued: [Bytes; MAX_ADDRESSES],
     arrived: [Bytes; MAX_ADDRESSES],
+    /// Chunks that were not sent yet.
+    plan: Plan,
 }
 
 impl Outqueue {
@@ -87,12 +92,27 @@ impl Outqueue {
         self.first
     }
 
-    /// The next TSN to be sent for the first time.
+    /// The next TSN to be given to a chunk.
     pub fn next(&self) -> Tsn {
         Tsn(self.first.0 + self.chunks.len() as u64)
     }
 
-    /// All that was sent is cumulatively acknowledged.
+    /// The first TSN that was not sent: the peer cannot acknowledge it.
+    pub fn unsent(&self) -> Tsn {
+        self.plan.first().unwrap_or(self.next())
+    }
+
+    /// The first TSN that was not sent and may come on this path.
+    pub fn unsent_on(&self, path: PathId) -> Tsn {
+        self.plan.first_on(path).unwrap_or(self.next())
+    }
+
+    /// What is planned for paths.
+    pub fn planned(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// All chunks are cumulatively acknowledged.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
@@ -117,7 +137,7 @@ impl Outqueue {
         self.arrived.iter().copied().sum()
     }
 
-    /// User data of the chunks that were last sent on this path.
+    /// User data of the chunks that were last sent on this path, or are planned for it.
     pub fn queued_on(&self, path: PathId) -> Bytes {
         self.queued[path.index()]
     }
@@ -132,7 +152,7 @@ impl Outqueue {
         self.missing
     }
 
-    /// A chunk; `None` if it is acknowledged or was never sent.
+    /// A chunk; `None` if it is acknowledged or has no TSN.
     pub fn get(&self, tsn: Tsn) -> Option<&Sent> {
         self.chunks.get(self.index(tsn)?)
     }
@@ -143,25 +163,79 @@ impl Outqueue {
 
     /// A chunk is sent for the first time. Returns its TSN.
     pub fn push(&mut self, now: SimTime, path: PathId, chunk: DataChunk, offset: StreamOffset) -> Tsn {
+        let tsn = self.append(path, chunk, offset);
+        self.launch(now, tsn);
+        tsn
+    }
+
+    /// A chunk gets a TSN, and waits for its turn on a path.
+    pub fn plan(&mut self, path: PathId, chunk: DataChunk, offset: StreamOffset) {
+        let tsn = self.append(path, chunk, offset);
+        self.plan.push(path, tsn, chunk.user_data());
+        self.check();
+    }
+
+    /// The next chunk that is planned for a path is sent.
+    ///
+    /// # Panics
+    /// In debug builds, if none is.
+    pub fn send_planned(&mut self, now: SimTime, path: PathId) -> Option<(Tsn, Sent)> {
+        let tsn = self.plan.first_on(path)?;
+        self.launch(now, tsn);
+        let sent = *self.get(tsn)?;
+        debug_assert_eq!(sent.path, path, "{tsn} is planned for another path");
+        self.plan.pop(path, sent.chunk.user_data());
+        self.check();
+        Some((tsn, sent))
+    }
+
+    /// Takes all chunks that are planned off their paths; `plan_on` gives each of these TSNs another, or the same.
+    pub fn take_plan(&mut self) -> Vec<Tsn> {
+        let planned = self.plan.take();
+        for tsn in &planned {
+            if let Some(sent) = self.get(*tsn).copied() {
+                self.queued[sent.path.index()] -= sent.chunk.user_data();
+            }
+        }
+        planned
+    }
+
+    /// A chunk that was taken off its path gets this one.
+    pub fn plan_on(&mut self, tsn: Tsn, path: PathId) {
+        let Some(index) = self.index(tsn) else { return };
+        let len = self.chunks[index].chunk.user_data();
+        self.chunks[index].path = path;
+        self.queued[path.index()] += len;
+        self.plan.push(path, tsn, len);
+    }
+
+    fn append(&mut self, path: PathId, chunk: DataChunk, offset: StreamOffset) -> Tsn {
         let tsn = self.next();
         self.bytes += chunk.user_data();
-        self.in_flight += chunk.user_data();
-        self.flying += 1;
         self.queued[path.index()] += chunk.user_data();
         self.chunks.push_back(Sent {
             chunk,
             offset,
             path,
-            at: now,
-            fate: Fate::InFlight,
-            transmissions: 1,
+            at: SimTime::ZERO,
+            fate: Fate::Planned,
+            transmissions: 0,
             missing: 0,
             fast: false,
             moved: false,
-            carriers: bit(path),
+            carriers: 0,
         });
-        self.check();
         tsn
+    }
+
+    fn launch(&mut self, now: SimTime, tsn: Tsn) {
+        let index = self.index(tsn).expect("a chunk that is not acknowledged");
+        let sent = &mut self.chunks[index];
+        (sent.at, sent.fate, sent.transmissions) = (now, Fate::InFlight, 1);
+        sent.carriers = bit(sent.path);
+        self.in_flight += sent.chunk.user_data();
+        self.flying += 1;
+        self.check();
     }
 
     /// The first chunk at or after `from` that waits to be sent again.
@@ -225,6 +299,7 @@ impl Outqueue {
                 self.flying -= 1;
             }
             Fate::Missing => self.missing -= 1,
+            Fate::Planned => debug_assert!(false, "a chunk was acknowledged and never sent"),
             Fate::Arrived => self.arrived[sent.path.index()] -= sent.chunk.user_data(),
         }
     }
@@ -235,7 +310,8 @@ impl Outqueue {
         for tsn in (start.0..end.0).map(Tsn) {
             let index = self.index(tsn).expect("not before the first");
             let sent = self.chunks[index];
-            if sent.fate != Fate::Arrived {
+            // A peer that acknowledges what was not sent is not believed.
+            if !matches!(sent.fate, Fate::Arrived | Fate::Planned) {
                 self.note_arrival(&sent);
                 self.chunks[index].fate = Fate::Arrived;
                 self.arrived[sent.path.index()] += sent.chunk.user_data();

@@ -94,6 +94,12 @@ impl Paths {
         path.blocked_until == SimTime::ZERO && path.window.has_room()
     }
 
+    /// The same when `unsent` bytes leave before.
+    pub fn has_room_behind(&self, id: PathId, unsent: Bytes) -> bool {
+        let path = self.get(id);
+        self.has_room(id) && (unsent == Bytes::ZERO || path.window.flight() + unsent < path.window.cwnd())
+    }
+
     /// The path for a retransmission of concurrent transfer; `last` was that of the last transmission.
     pub fn for_retransmission(&self, policy: RetransmissionPolicy, last: PathId) -> PathId {
         if policy == RetransmissionPolicy::SamePath && self.get(last).reach.is_active() {

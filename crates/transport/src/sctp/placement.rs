@@ -11,6 +11,8 @@ pub struct Placement {
     scheduler: Box<dyn Scheduler>,
     needs: Needs,
     views: Vec<SubflowView>,
+    /// A SACK has come since this was asked.
+    acked_since: bool,
 }
 
 impl fmt::Debug for Placement {
@@ -19,21 +21,43 @@ impl fmt::Debug for Placement {
     }
 }
 
-/// Concurrent transfer can do what a scheduler with these needs asks for: chunks are placed when they leave, so nothing queues on a
-/// path, and no chunk is sent on all paths.
+/// Concurrent transfer can do what a scheduler with these needs asks for: all but sending each chunk on all paths.
 pub fn schedules(needs: Needs) -> bool {
-    needs.queueing == Queueing::Never && !needs.copies && !needs.redistribution
+    !needs.copies
 }
 
 impl Placement {
     /// A scheduler that was never asked.
     pub fn new(scheduler: Box<dyn Scheduler>) -> Self {
-        Self { needs: scheduler.needs(), scheduler, views: Vec::new() }
+        Self { needs: scheduler.needs(), scheduler, views: Vec::new(), acked_since: false }
     }
 
     /// Its requirements.
     pub fn needs(&self) -> Needs {
         self.needs
+    }
+
+    /// It queues chunks on paths.
+    pub fn queues(&self) -> bool {
+        self.needs.queueing != Queueing::Never
+    }
+
+    /// A SACK has come.
+    pub fn note_ack(&mut self) {
+        self.acked_since = true;
+    }
+
+    /// The scheduler is to be asked whether what is queued goes elsewhere: once after each SACK, if it wants that.
+    pub fn may_redistribute(&mut self) -> bool {
+        std::mem::take(&mut self.acked_since) && self.needs.redistribution
+    }
+
+    /// What is queued on paths is to be placed anew. `connection` has all but the paths, which are as `look` has seen
+    /// them.
+    pub fn redistributes(&mut self, connection: ConnectionView<'_>) -> bool {
+        let view = ConnectionView { subflows: &self.views, ..connection };
+        view.check();
+        self.scheduler.redistributes(&view)
     }
 
     /// State of the scheduler.
@@ -63,13 +87,13 @@ impl Placement {
             let places = only.available && view.head.is_empty();
             return if places { Decision::Send(index) } else { Decision::Wait };
         }
-        if !self.has_room() && !self.needs.watching {
+        if !self.has_room() && !self.needs.watching && !self.queues() {
             return Decision::Wait;
         }
         let decision = self.scheduler.pick(&view);
         view.check_answer(decision);
         debug_assert!(
-            !matches!(decision, Decision::Send(index) if !self.views[index].available),
+            self.queues() || !matches!(decision, Decision::Send(index) if !self.views[index].available),
             "the scheduler chose a path without room"
         );
         decision

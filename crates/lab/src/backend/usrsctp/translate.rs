@@ -122,7 +122,7 @@ fn frames(part: Part, app: &Choice<apps::Apps>, message: Bytes, refused: &mut Re
 /// Settings of both ends, the size of messages, and whether they are unordered.
 fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option<(Settings, (Bytes, bool))> {
     let Transport { profile: _, tcp: _, congestion, mptcp: _, sctp, udp: _ } = transport;
-    let Some(scenario::model::Associations { config, scheduler }) = sctp else {
+    let Some(scenario::model::Associations { config, scheduler, single_homed: _ }) = sctp else {
         refused.add(part, rules::KIND);
         return None;
     };

@@ -26,32 +26,45 @@ impl Association {
 
     /// Asks the scheduler of concurrent transfer.
     fn ask(&mut self, now: SimTime, question: Question) -> Decision {
-        let Some(mut placement) = self.placement.take() else { return Decision::Wait };
-        placement.look(self.paths.ids().map(|id| self.view(id)));
         let next = self.outgoing.next_len(self.config.payload);
+        self.consult(now, question, next.unwrap_or(Bytes::ZERO), Placement::pick).unwrap_or(Decision::Wait)
+    }
+
+    /// Lets the scheduler answer about the paths as they are now, and a chunk with `len` user data.
+    fn consult<T>(
+        &mut self,
+        now: SimTime,
+        question: Question,
+        len: Bytes,
+        answer: impl FnOnce(&mut Placement, ConnectionView<'_>) -> T,
+    ) -> Option<T> {
+        let mut placement = self.placement.take()?;
+        placement.look(self.paths.ids().map(|id| self.view(id)));
         let asks_about_head = question != Question::New;
-        let connection = ConnectionView {
-            now,
-            question,
-            subflows: &[],
-            unassigned: self.outgoing.bytes(),
-            len: if asks_about_head { Bytes::ZERO } else { next.unwrap_or(Bytes::ZERO) },
-            send_window: self.peer_window.max(self.outqueue.in_flight()),
-            window_left: self.peer_free(),
-            head: if asks_about_head { carriers(&self.outqueue) } else { SubflowSet::default() },
-        };
-        let decision = placement.pick(connection);
+        let answered = answer(
+            &mut placement,
+            ConnectionView {
+                now,
+                question,
+                subflows: &[],
+                unassigned: self.outgoing.bytes(),
+                len: if asks_about_head { Bytes::ZERO } else { len },
+                send_window: self.peer_window.max(self.outqueue.in_flight()),
+                window_left: self.peer_unplanned(),
+                head: if asks_about_head { carriers(&self.outqueue) } else { SubflowSet::default() },
+            },
+        );
         self.placement = Some(placement);
-        decision
+        Some(answered)
     }
 
     fn view(&self, id: PathId) -> SubflowView {
         let usable = self.paths.is_usable(id);
-        let available = usable && self.paths.has_room(id) && self.has_share(id);
-        let queued = self.outqueue.queued_on(id);
+        let (queued, unsent) = (self.outqueue.queued_on(id), self.outqueue.planned().bytes_on(id));
+        let available = usable && self.paths.has_room_behind(id, unsent) && self.has_share(id);
         let send_buffer = self.share(self.config.send_buffer);
         let view = self.paths.get(id).show(self.config.largest_chunk(), usable, available, queued);
-        SubflowView { send_window: self.peer_window, send_buffer, ..view }
+        SubflowView { send_window: self.peer_window, send_buffer, unsent, ..view }
     }
 
     fn share(&self, buffer: Bytes) -> Bytes {
@@ -59,12 +72,16 @@ impl Association {
     }
 
     /// The path has not used up its share of the buffers.
-    fn has_share(&self, id: PathId) -> bool {
+    pub(super) fn has_share(&self, id: PathId) -> bool {
         let Some(cmt) = self.config.cmt else { return true };
         let flight = |id: PathId| self.paths.get(id).window.flight();
         let free = self.peer_free();
+        let planned = self.outqueue.planned();
         let (used, all) = match cmt.split_by {
-            Occupancy::Queued => (self.outqueue.queued_on(id), self.outqueue.bytes()),
+            Occupancy::Queued => {
+                let used = self.outqueue.queued_on(id) - planned.bytes_on(id);
+                (used, self.outqueue.bytes() - planned.bytes())
+            }
             Occupancy::Flight => (flight(id), self.paths.ids().map(flight).sum()),
         };
         // The sender keeps nothing that an NR-SACK has acknowledged.
@@ -96,7 +113,7 @@ impl Association {
         self.recall(tsn);
         if rescheduling.reduces && old != id {
             self.paths.refresh_views();
-            let end = self.outqueue.next();
+            let end = self.outqueue.unsent_on(old);
             let (path, siblings) = self.paths.with_siblings(old);
             let loss = path.window.loss(now, flight, path.srtt());
             if !path.window.on_missing(&loss, end, siblings) {
@@ -118,7 +135,8 @@ impl Association {
             && arrived > Bytes::ZERO
             && !self.paths.get(id).window.in_recovery()
             && (rule.at.at_sender() && due(self.config.send_buffer)
-                || rule.at.at_receiver() && due(free + self.outqueue.bytes()))
+                || rule.at.at_receiver()
+                    && due(free + self.outqueue.bytes() - self.outqueue.planned().bytes()))
     }
 
     /// A chunk in flight is no longer expected by its path.
@@ -146,6 +164,7 @@ impl Association {
         let next = self.outgoing.next_len(self.config.payload);
         let question = match next {
             Some(len) if !self.peer_has_room(len) => Question::WindowFull,
+            None if !self.outqueue.planned().is_empty() => return None,
             None if self.send_space() == Bytes::ZERO => Question::BufferFull,
             _ => return None,
         };
@@ -159,6 +178,57 @@ impl Association {
         let Decision::ResendHead(index) = decision else { return None };
         self.recall(tsn);
         Some(self.resend(now, PathId(index as u8), tsn))
+    }
+
+    /// The scheduler queues chunks on paths.
+    pub(super) fn queues(&self) -> bool {
+        self.placement.as_ref().is_some_and(Placement::queues)
+    }
+
+    /// Gives new chunks their TSNs and paths, as far ahead as the scheduler and the window of the peer permit.
+    pub(super) fn plan_ahead(&mut self, now: SimTime) {
+        let planned = self.outqueue.planned();
+        let strands = |id: PathId| planned.first_on(id).is_some() && !self.paths.is_usable(id);
+        let stranded = self.paths.ids().any(strands);
+        let asks = !planned.is_empty() && self.placement.as_mut().is_some_and(Placement::may_redistribute);
+        if stranded
+            || asks && self.consult(now, Question::New, Bytes::ZERO, Placement::redistributes) == Some(true)
+        {
+            self.plan_anew(now);
+        }
+        while let Some(len) = self.outgoing.next_len(self.config.payload) {
+            if !self.peer_has_room(len) {
+                break;
+            }
+            let Decision::Send(index) = self.ask(now, Question::New) else { break };
+            let offset = self.outgoing.offset();
+            let Some(chunk) = self.outgoing.take(self.config.payload) else { break };
+            self.outqueue.plan(PathId(index as u8), chunk, offset);
+        }
+    }
+
+    /// Asks about each chunk that was planned and not sent once more. One that the scheduler has no place for stays on its
+    /// path, or goes to the path in use if that has failed.
+    fn plan_anew(&mut self, now: SimTime) {
+        for tsn in self.outqueue.take_plan() {
+            let Some(sent) = self.outqueue.get(tsn).copied() else { continue };
+            let path = match self.consult(now, Question::New, sent.chunk.user_data(), Placement::pick) {
+                Some(Decision::Send(index)) => PathId(index as u8),
+                _ if self.paths.is_usable(sent.path) => sent.path,
+                _ => self.paths.in_use(),
+            };
+            self.outqueue.plan_on(tsn, path);
+        }
+    }
+
+    /// The path that sends the next of its planned chunks: of those with room that with the lowest TSN.
+    pub(super) fn path_planned(&self) -> Option<PathId> {
+        let next = |id: PathId| Some((self.outqueue.planned().first_on(id)?, id));
+        // The chunk that all others wait for needs no share of the buffers.
+        let may = |(tsn, id): &(Tsn, PathId)| {
+            self.paths.has_room(*id) && (*tsn == self.outqueue.first() || self.has_share(*id))
+        };
+        self.paths.ids().filter_map(next).filter(may).min().map(|(_, id)| id)
     }
 
     /// State of the scheduler.

@@ -8,6 +8,7 @@ use crate::packet::{Body, Packet, PathId};
 use crate::sctp::chunk::{Control, DataChunks, Heartbeat, Sack};
 use crate::sctp::config::{Reductions, WindowUpdate};
 use crate::sctp::outqueue::{Fate, Sent};
+use crate::sctp::placement::Placement;
 use crate::sctp::tsn::Tsn;
 use crate::sctp::window::News;
 use crate::seq::StreamOffset;
@@ -179,7 +180,7 @@ impl Association {
 
     fn on_sack(&mut self, now: SimTime, sack: &Sack) {
         // RFC 9260 section 6.2.1 i: a SACK that has been overtaken is dropped.
-        let (before, end) = (self.outqueue.first(), self.outqueue.next());
+        let (before, end) = (self.outqueue.first(), self.outqueue.unsent());
         if sack.next < before {
             return;
         }
@@ -188,6 +189,7 @@ impl Association {
             return;
         }
         let mut news: Vec<PathNews> = self.paths.ids().map(|id| self.before_sack(id)).collect();
+        self.placement.iter_mut().for_each(Placement::note_ack);
         let advanced = sack.next > before;
         let arrived = self.mark_arrivals(now, sack, &mut news);
         self.peer_window = Bytes(u64::from(sack.window));
@@ -232,7 +234,8 @@ impl Association {
         if let Some(cmt) = self.config.cmt {
             let first = |again: bool| {
                 self.outqueue.find(self.outqueue.first(), |sent| {
-                    sent.path == id && sent.fate != Fate::Arrived && (sent.transmissions > 1) == again
+                    let outstanding = !matches!(sent.fate, Fate::Arrived | Fate::Planned);
+                    sent.path == id && outstanding && (sent.transmissions > 1) == again
                 })
             };
             pseudo = [first(false), None];
@@ -346,11 +349,11 @@ impl Association {
         };
         outqueue.strike(end, config.missing_reports, reports, &mut lost);
         self.paths.refresh_views();
-        let end = self.outqueue.next();
         for (id, news) in self.paths.ids().zip(news) {
             if !news.lost {
                 continue;
             }
+            let end = self.outqueue.unsent_on(id);
             let (path, siblings) = self.paths.with_siblings(id);
             let loss = path.window.loss(now, news.flight, path.srtt());
             if path.window.on_missing(&loss, end, siblings) {

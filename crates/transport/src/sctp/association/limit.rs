@@ -35,7 +35,9 @@ impl Association {
         if !path.reach.is_active() {
             return Limit::PathDown;
         }
-        let waiting = self.outgoing.next_len(self.config.payload);
+        let planned = self.outqueue.planned().first_on(id).and_then(|tsn| self.outqueue.get(tsn));
+        let planned = planned.map(|sent| sent.chunk.user_data());
+        let waiting = planned.or(self.outgoing.next_len(self.config.payload));
         if waiting.is_none() && self.outqueue.missing() == 0 {
             return if more { Limit::SendBuffer } else { Limit::Application };
         }
@@ -44,7 +46,9 @@ impl Association {
             let repairing = window.in_recovery() || window.has_timed_out();
             return if repairing { Limit::Recovery } else { Limit::CongestionWindow };
         }
-        if waiting.is_some_and(|len: Bytes| !self.peer_has_room(len)) {
+        let fits =
+            |len: Bytes| if planned.is_some() { len <= self.peer_free() } else { self.peer_has_room(len) };
+        if waiting.is_some_and(|len| !fits(len)) {
             return Limit::ReceiveWindow;
         }
         // Another path is in use, or the share of the buffers is used up.

@@ -9,7 +9,7 @@ use units::{Bytes, SimTime};
 use super::Association;
 use crate::departure::Departure;
 use crate::packet::{Body, Packet, PathId};
-use crate::sctp::chunk::{Control, DataChunks, NR_SACK, SACK, SctpPacket};
+use crate::sctp::chunk::{Control, DataChunk, DataChunks, NR_SACK, SACK, SctpPacket};
 use crate::sctp::lifecycle::State;
 use crate::sctp::tsn::{Tag, Tsn};
 use crate::seq::StreamOffset;
@@ -163,7 +163,14 @@ impl Association {
 
     /// A packet of new data.
     fn fresh(&mut self, now: SimTime) -> Option<Draft> {
-        if !self.life.may_send() || self.outgoing.is_empty() {
+        if !self.life.may_send() {
+            return None;
+        }
+        if self.queues() {
+            self.plan_ahead(now);
+            return self.planned(now);
+        }
+        if self.outgoing.is_empty() {
             return None;
         }
         let id = self.path_fresh(now)?;
@@ -191,21 +198,54 @@ impl Association {
                 draft.offset = offset;
             }
             let tsn = self.outqueue.push(now, draft.path, chunk, offset);
-            draft.body.data.push(tsn, chunk);
-            let path = self.paths.get_mut(draft.path);
-            path.window.sent(chunk.length());
-            path.timer.on_sent(now, tsn, false);
+            self.add(now, draft, tsn, chunk);
         }
         if !draft.body.data.is_empty() {
             self.note_data(now, draft);
         }
     }
 
+    /// A chunk leaves for the first time.
+    fn add(&mut self, now: SimTime, draft: &mut Draft, tsn: Tsn, chunk: DataChunk) {
+        draft.body.data.push(tsn, chunk);
+        let path = self.paths.get_mut(draft.path);
+        path.window.sent(chunk.length());
+        path.timer.on_sent(now, tsn, false);
+    }
+
+    /// A packet of chunks that are planned for a path.
+    fn planned(&mut self, now: SimTime) -> Option<Draft> {
+        let id = self.path_planned()?;
+        let mut draft = Draft::control(id, self.life.peer_tag(), Control::None);
+        while let Some(tsn) = self.outqueue.planned().first_on(id) {
+            let Some(planned) = self.outqueue.get(tsn).copied() else { break };
+            let follows = draft.body.data.is_empty() || draft.body.data.end() == tsn;
+            let fits = draft.body.data.size() + planned.chunk.size() <= self.config.room();
+            // The window was reserved when it was planned; if the peer has reduced it since, one chunk probes.
+            let probes = self.outqueue.in_flight() == Bytes::ZERO && self.outqueue.missing() == 0;
+            let window = planned.chunk.user_data() <= self.peer_free() || probes;
+            if !follows || !fits || draft.body.data.is_full() || !window || !self.paths.has_room(id) {
+                break;
+            }
+            if draft.body.data.is_empty() {
+                draft.offset = planned.offset;
+            }
+            self.outqueue.send_planned(now, id);
+            self.add(now, &mut draft, tsn, planned.chunk);
+        }
+        if draft.body.data.is_empty() {
+            return None;
+        }
+        self.note_data(now, &draft);
+        self.attach_sack(&mut draft);
+        Some(draft)
+    }
+
     /// RFC 9260 section 6.1: "the data sender MUST NOT transmit new data to any destination transport address if its
     /// peer's rwnd indicates that the peer has no buffer space" One chunk may probe for it.
     pub(super) fn peer_has_room(&self, len: Bytes) -> bool {
-        let free = self.peer_free();
-        len <= free || self.outqueue.in_flight() == Bytes::ZERO && self.outqueue.missing() == 0
+        let idle = self.outqueue.in_flight() == Bytes::ZERO && self.outqueue.missing() == 0;
+        len <= self.peer_unplanned() || idle && self.outqueue.planned().is_empty()
     }
 
     /// Data leaves.
