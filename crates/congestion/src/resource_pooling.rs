@@ -15,7 +15,7 @@
 //! RPv1        max(4 MTU share, cwnd_i - W/2, MTU)    the same
 //! RPv2        max(4 MTU share, cwnd_i - W/2, MTU)    max(W - X srtt_i / 2, cwnd_i - W/2, MTU)
 //! ```
-//! where x_i is rounded down to bytes per eighth of a millisecond. A path without a round-trip sample takes no part. Alone a path has the rules of `sctp`.
+//! where X is a sum of rates that are rounded down to bytes per eighth of a millisecond, and x_i in a share is not. A path without a round-trip sample takes no part. Alone a path has the rules of `sctp`.
 //!
 //! MPTCP-like (FreeBSD, `sctp_cwnd_update_after_sack_common`, SCTP_CMT_MPTCP): the factor of LIA, with w_i the window in MTU,
 //! ```text
@@ -61,7 +61,7 @@ impl Alpha {
 /// One path among those that are coupled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pool {
-    /// Part of the growth that this path gets, 0 to 1.
+    /// Part of the growth that this path gets, 0 to 1; with FreeBSD's arithmetic it may be more.
     pub share: f64,
     /// Sum of the windows, bytes.
     pub window: f64,
@@ -73,9 +73,9 @@ pub(crate) struct Pool {
     pub srtt: f64,
 }
 
-/// Round-trip time of a path in s; in units of an eighth of a millisecond, whole milliseconds, as FreeBSD has it.
+/// Round-trip time of a path in s; in whole eighths of a millisecond, as FreeBSD has it.
 fn srtt(path: &PathView, freebsd: bool) -> f64 {
-    if freebsd { (path.srtt * 1e3).floor().max(1.0) * 8.0 } else { path.srtt }
+    if freebsd { (path.srtt * 8e3).floor().max(1.0) } else { path.srtt }
 }
 
 /// Rate of a path with this window; FreeBSD rounds down.
@@ -100,8 +100,10 @@ impl Coupling {
         }
         // FreeBSD may have rounded all rates to 0.
         let rates = if freebsd { rates.max(1.0) } else { rates };
-        let share = if self == Self::RpV1 { ssthresh / thresholds } else { own / rates };
-        debug_assert!((0.0..=1.0).contains(&share), "a share of {share}");
+        // Nor does it round the rate of the path itself for its share, which may then be above 1.
+        let part = if freebsd { rate(cwnd, srtt(me, true), false) } else { own };
+        let share = if self == Self::RpV1 { ssthresh / thresholds } else { part / rates };
+        debug_assert!(share >= 0.0 && (freebsd || share <= 1.0), "a share of {share}");
         (!alone).then_some(Pool { share, window, rate: own, rates, srtt: srtt(me, freebsd) })
     }
 

@@ -196,7 +196,8 @@ impl CongestionControl for Sctp {
         if loss.first_timeout {
             self.reduce(true, paths);
         }
-        self.cwnd = self.chunk;
+        // RFC 9260 section 7.2.3: one chunk. FreeBSD: one MTU, which leaves room for a second packet.
+        self.cwnd = self.unit();
         self.check();
     }
 
@@ -261,8 +262,8 @@ mod tests {
         assert_eq!(figures(Coupling::RpV1, false), [[600, 1500, 1500], [900, 15_000, 15_000]]);
         assert_eq!(figures(Coupling::RpV2, false), [[1286, 12_500, 12_500], [215, 1500, 1500]]);
         assert_eq!(figures(Coupling::RpV1, true), [[600, 2400, 2400], [900, 15_000, 15_000]]);
-        // Rates of 75 and 12 bytes per eighth of a millisecond.
-        assert_eq!(figures(Coupling::RpV2, true), [[1293, 5172, 72_600], [206, 15_000, 15_000]]);
+        // Rates of 75 and 12.5 bytes per eighth of a millisecond, whose sum is 87.
+        assert_eq!(figures(Coupling::RpV2, true), [[1293, 5172, 72_600], [215, 15_000, 15_000]]);
     }
 
     /// MPTCP-like: 20 and 40 MTU at 50 and 600 ms. The best path has 20 / 400^2 in eighths of a millisecond, the sum is
@@ -312,7 +313,7 @@ mod tests {
         window.on_loss(&loss(5000), Paths::ALONE);
         assert_eq!(window.cwnd, Bytes(3000));
         window.on_rto(&loss(3000), Paths::ALONE);
-        assert_eq!((window.cwnd, window.ssthresh), (Bytes(1468), Bytes(6000)));
+        assert_eq!((window.cwnd, window.ssthresh), (Bytes(1500), Bytes(6000)));
     }
 
     /// Test vector SP-1, the reductions.

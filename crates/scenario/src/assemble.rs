@@ -372,6 +372,7 @@ fn sctp(keys: &Table) -> Option<SctpConfig> {
             confirm: keys.read("confirm_paths")?,
         },
         missing_reports: keys.read("dupthresh")?,
+        fast_retransmit: keys.read("fast_retransmit")?,
         nr_sack: keys.read("nr_sack")?,
         chunk_overhead: keys.read("chunk_overhead")?,
         data_is_cookie_ack: keys.flag("data_is_cookie_ack")?,

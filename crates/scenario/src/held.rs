@@ -10,7 +10,8 @@ use transport::config::{
     RtoRule,
 };
 use transport::sctp::config::{
-    BufferSplit, InitialWindow, Occupancy, Reductions, RetransmissionPolicy, TimerDefects, WindowUpdate,
+    BufferSplit, FastRetransmit, InitialWindow, Occupancy, Reductions, RetransmissionPolicy, TimerDefects,
+    WindowUpdate,
 };
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
@@ -82,6 +83,7 @@ words! {
         "lowest-rtt" => Self::LowestRtt,
     }
     Reductions { "once" => Self::Once, "each" => Self::Each }
+    FastRetransmit { "single" => Self::Single, "all" => Self::All }
     TimerDefects {
         "absent" => Self::Absent,
         "late-restart" => Self::LateRestart,

@@ -14,8 +14,8 @@ use transport::config::{
 };
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
-    BufferSplit, CmtConfig, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Reductions, Rescheduling,
-    RetransmissionPolicy, WindowUpdate,
+    BufferSplit, CmtConfig, FastRetransmit, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Reductions,
+    Rescheduling, RetransmissionPolicy, WindowUpdate,
 };
 use units::{Bytes, Nanos, Ratio};
 
@@ -359,12 +359,13 @@ fn freebsd() {
     let congestion = transport.congestion.expect("a congestion control");
     assert_eq!((congestion.name(), congestion.options.choice("rules").as_str()), ("sctp", "freebsd"));
     let sctp = transport.sctp.expect("associations");
-    assert_eq!(sctp.scheduler.as_ref().map(Choice::name), Some("roundrobin"));
+    assert_eq!(sctp.scheduler.as_ref().map(Choice::name), Some("roundrobin_pass"));
     let wanted = SctpConfig {
         rto: rto(3000, 1000, 60_000, 1, RtoFloor::Total),
         burst: MaxBurst::WindowLimiting(4),
         initial_cwnd: InitialWindow::Bytes(Bytes(4464)),
         chunk_overhead: Bytes(256),
+        fast_retransmit: FastRetransmit::All,
         data_is_cookie_ack: true,
         idle_decay: false,
         send_buffer: Bytes(4_000_000),

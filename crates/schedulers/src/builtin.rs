@@ -4,7 +4,7 @@ use registry::{Family, Options};
 
 use crate::{
     Scheduler, blest, bufferbloat, daps, ecf, espc, kimura, minratio, minratio_thesis, minrtt, minrtt_rp,
-    minrtt_thesis, otias, primary_first, redundant, round_robin, round_robin_window, sttf,
+    minrtt_thesis, otias, primary_first, redundant, round_robin, round_robin_pass, round_robin_window, sttf,
     weighted_round_robin,
 };
 
@@ -21,6 +21,7 @@ impl Family for Schedulers {
         round_robin::ROW,
         weighted_round_robin::ROW,
         round_robin_window::ROW,
+        round_robin_pass::ROW,
         primary_first::ROW,
         ecf::ROW,
         blest::ROW,

@@ -22,6 +22,7 @@ mod primary_first;
 mod queueing;
 mod redundant;
 mod round_robin;
+mod round_robin_pass;
 mod round_robin_window;
 mod set;
 mod sttf;

@@ -38,6 +38,7 @@ fn work_conserving_row() -> impl Strategy<Value = Algorithm> {
             "redundant",
             "primary_first",
             "roundrobin_window",
+            "roundrobin_pass",
         ]
         .map(|name| *registry.get(name).expect("registered"))
         .to_vec(),
@@ -272,7 +273,7 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
     let count = names.len();
     names.dedup();
     assert_eq!(names.len(), count);
-    assert_eq!(count, 20);
+    assert_eq!(count, 21);
     for name in [
         "minrtt",
         "minrtt_rp",
@@ -293,6 +294,7 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
         "redundant",
         "sttf",
         "primary_first",
+        "roundrobin_pass",
         "roundrobin_window",
     ] {
         assert!(registry.get(name).is_some(), "{name}");

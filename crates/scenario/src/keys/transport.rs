@@ -6,7 +6,7 @@ use transport::config::{
     RtoRule,
 };
 use transport::sctp::config::{
-    BufferSplit, Occupancy, Reductions, RetransmissionPolicy, TimerDefects, WindowUpdate,
+    BufferSplit, FastRetransmit, Occupancy, Reductions, RetransmissionPolicy, TimerDefects, WindowUpdate,
 };
 use units::{Bytes, Nanos};
 
@@ -349,6 +349,12 @@ pub(crate) static TRANSPORT: Section = Section {
             words(TimerDefects::WORDS),
             "faults of T3-rtx in FreeBSD: SACKs without gaps do not restart it; with concurrent transfer later data restarts it, \
              so that lost retransmissions wait",
+        ),
+        sctp(
+            "fast_retransmit",
+            words(FastRetransmit::WORDS),
+            "fast retransmissions that leave whatever the window is: a single packet when a path enters fast recovery (RFC 9260 section 7.2.4), or \
+             all, four packets at a time",
         ),
         sctp("max_burst", integer(1, 1000), "packets of one burst on a path"),
         cmt("retransmission", words(RetransmissionPolicy::WORDS), "the path on which a chunk is sent again"),

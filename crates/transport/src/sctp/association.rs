@@ -19,6 +19,7 @@ use crate::packet::PathId;
 use crate::role::Role;
 use crate::sctp::chunk::{AddressList, Init};
 use crate::sctp::config::{Reductions, SctpConfig};
+use crate::sctp::fast::FastLane;
 use crate::sctp::lifecycle::{Lifecycle, State};
 use crate::sctp::outgoing::{Outgoing, UserMessage};
 use crate::sctp::outqueue::Outqueue;
@@ -84,8 +85,8 @@ pub struct Association {
     sack: SackTimer,
     reassembly: Reassembly,
     reader: Reader,
-    /// Paths that may send one packet of fast retransmissions whatever their window is; a bit for each.
-    fast: u64,
+    /// Fast retransmissions that may leave whatever the window is.
+    fast: FastLane,
     /// An event has happened since data was sent last.
     opportunity: bool,
     /// Concurrent transfer: which path carries the next chunk.
@@ -146,7 +147,7 @@ impl Association {
             sack: SackTimer::new(config.sack),
             reassembly: Reassembly::default(),
             reader: Reader { delivered: Bytes::ZERO, advertised: config.receive_buffer },
-            fast: 0,
+            fast: FastLane::new(config.fast_retransmit),
             opportunity: true,
             placement: scheduler.map(Placement::new),
             config,

@@ -30,6 +30,8 @@ pub struct SctpConfig {
     pub heartbeat: HeartbeatConfig,
     /// Missing reports that mean a loss.
     pub missing_reports: u32,
+    /// Fast retransmissions that leave whatever the window is.
+    pub fast_retransmit: FastRetransmit,
     /// SACKs are non-renegable: the sender keeps nothing that a gap block has acknowledged.
     pub nr_sack: bool,
     /// Charged beside user data: by the sender to the window of the peer for each chunk in flight, by the receiver to its own
@@ -60,10 +62,12 @@ pub struct SctpConfig {
 pub enum TimerDefects {
     /// None.
     Absent,
-    /// `sctp_timer_start` leaves a running timer alone, and a SACK without gaps does not stop it: it expires in a healthy transfer.
-    /// Only chunks older than SRTT + 4 RTTVAR are then taken for lost.
+    /// `sctp_timer_start` leaves a running timer alone, and a SACK without gaps after another such one does not stop it
+    /// (`sctp_express_handle_sack`): it expires in a healthy transfer.
+    /// Only chunks older than SRTT + 4 RTTVAR are then taken for lost; the timeout doubles in any case, until something is acknowledged
+    /// that was sent once.
     LateRestart,
-    /// Concurrent transfer: the timer starts anew when the oldest chunk that was sent once is acknowledged, so that a lost
+    /// Concurrent transfer: the timer starts anew whenever CUC says that the path advances, so that a lost
     /// retransmission waits as long as later data flows (`sctp_handle_sack`).
     Starvation,
     /// Both.
@@ -82,14 +86,28 @@ impl TimerDefects {
     }
 }
 
+/// Fast retransmissions that leave whatever the window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FastRetransmit {
+    /// A single packet of a path when it enters fast recovery, and no chunk twice (RFC 9260 section 7.2.4).
+    Single,
+    /// All that were reported missing, at most four packets at each opportunity, and then no new data. One path at a time: a chunk is
+    /// reported again by data that was sent after its retransmission. T3-rtx starts anew with each reduction. FreeBSD does so
+    /// (`sctp_chunk_retransmission`, `sctp_chunk_output`, `sctp_strike_gap_ack_chunks`, `sctp_cwnd_update_after_fr`).
+    All,
+}
+
 /// How often a path reduces its window in fast recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reductions {
     /// Once, and it does not grow until that is over (RFC 9260 section 7.2.4).
     Once,
-    /// With each SACK that reports chunks missing, and it may grow in between. A SACK that advances in a fast recovery reports
-    /// chunks missing whatever has arrived on their path after them, if anything has. FreeBSD does so with concurrent transfer
-    /// (`sctp_cwnd_update_after_fr`, `sctp_strike_gap_ack_chunks`).
+    /// With each SACK that reports chunks missing, and it may grow in between, before it is reduced: with each SACK that advances the
+    /// association or the path. Fast recovery is that of the association: it ends when what was sent before the last
+    /// reduction is acknowledged, or with a timeout. A SACK that advances in it reports
+    /// chunks missing whatever has arrived on their path after them, if anything has. The path of a retransmission is
+    /// chosen when the chunk is taken for lost. FreeBSD does so with concurrent transfer
+    /// (`sctp_cwnd_update_after_fr`, `sctp_cwnd_update_after_sack_common`, `sctp_handle_sack`, `sctp_strike_gap_ack_chunks`).
     Each,
 }
 
@@ -311,6 +329,7 @@ impl Default for SctpConfig {
             sack: SackConfig { every: 2, delay: Nanos::from_millis(200) },
             heartbeat: HeartbeatConfig { interval: Nanos::from_secs(30), confirm: true },
             missing_reports: 3,
+            fast_retransmit: FastRetransmit::Single,
             nr_sack: false,
             chunk_overhead: Bytes::ZERO,
             data_is_cookie_ack: false,

@@ -6,6 +6,7 @@
 //! | `lifecycle.rs` | handshake with cookie, shutdown, abort |
 //! | `outgoing.rs` | messages that wait, and how they are cut |
 //! | `outqueue.rs`, `plan.rs` | chunks that were sent, and that are queued on paths: the scoreboard |
+//! | `fast.rs` | fast retransmissions that need no room |
 //! | `reception.rs` | TSNs that have arrived, and when a SACK is due |
 //! | `reassembly.rs` | from chunks to messages, in order within a stream |
 //! | `paths.rs`, `path.rs`, `window.rs`, `reachability.rs` | paths: timers, windows, HEARTBEATs, errors |
@@ -18,6 +19,7 @@
 pub mod association;
 pub mod chunk;
 pub mod config;
+mod fast;
 pub mod gaps;
 pub mod lifecycle;
 pub mod outgoing;

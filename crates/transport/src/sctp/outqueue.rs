@@ -43,8 +43,14 @@ pub struct Sent {
     pub transmissions: u16,
     /// Missing reports.
     pub missing: u8,
-    /// It was fast retransmitted, and will not be again.
+    /// It was reported missing.
     pub fast: bool,
+    /// It waits because it was reported missing, and not because a timer has expired.
+    pub reported: bool,
+    /// The first TSN that was not sent when it was reported missing.
+    pub fast_until: Tsn,
+    /// The path for its retransmission, if that was chosen when it was taken for lost.
+    pub again_on: Option<PathId>,
     /// It was sent on another path before it was taken for lost, and will not be again.
     pub moved: bool,
     /// Paths that have carried it, a bit for each.
@@ -222,6 +228,9 @@ impl Outqueue {
             transmissions: 0,
             missing: 0,
             fast: false,
+            reported: false,
+            fast_until: Tsn::default(),
+            again_on: None,
             moved: false,
             carriers: 0,
         });
@@ -264,7 +273,7 @@ impl Outqueue {
         sent.fate = Fate::InFlight;
         self.queued[sent.path.index()] -= sent.chunk.user_data();
         self.queued[path.index()] += sent.chunk.user_data();
-        (sent.path, sent.at, sent.missing) = (path, now, 0);
+        (sent.path, sent.at, sent.missing, sent.again_on) = (path, now, 0, None);
         sent.carriers |= bit(path);
         sent.transmissions = sent.transmissions.saturating_add(1);
         let sent = *sent;
@@ -328,11 +337,12 @@ impl Outqueue {
         end: Tsn,
         threshold: u32,
         mut reports: impl FnMut(Tsn, &Sent) -> u8,
-        mut lost: impl FnMut(Tsn, &Sent),
+        mut lost: impl FnMut(Tsn, &mut Sent),
     ) {
+        let unsent = self.unsent();
         let count = self.index(end).unwrap_or(0).min(self.chunks.len());
         for (index, sent) in self.chunks.range_mut(..count).enumerate() {
-            if sent.fate != Fate::InFlight || sent.fast {
+            if sent.fate != Fate::InFlight {
                 continue;
             }
             let tsn = Tsn(self.first.0 + index as u64);
@@ -340,7 +350,8 @@ impl Outqueue {
             if u32::from(sent.missing) < threshold {
                 continue;
             }
-            (sent.fate, sent.fast) = (Fate::Missing, true);
+            (sent.fate, sent.fast, sent.reported) = (Fate::Missing, true, true);
+            sent.fast_until = unsent;
             self.in_flight -= sent.chunk.user_data();
             self.flying -= 1;
             self.missing += 1;
@@ -351,11 +362,11 @@ impl Outqueue {
     }
 
     /// All chunks in flight on `path` that were sent at `latest` or before wait to be sent again. `lost` is told of them.
-    pub fn give_up_path(&mut self, path: PathId, latest: SimTime, mut lost: impl FnMut(Tsn, &Sent)) {
+    pub fn give_up_path(&mut self, path: PathId, latest: SimTime, mut lost: impl FnMut(Tsn, &mut Sent)) {
         for (index, sent) in self.chunks.iter_mut().enumerate() {
             if sent.fate == Fate::InFlight && sent.path == path && sent.at <= latest {
                 let tsn = Tsn(self.first.0 + index as u64);
-                (sent.fate, sent.missing) = (Fate::Missing, 0);
+                (sent.fate, sent.missing, sent.reported) = (Fate::Missing, 0, false);
                 self.in_flight -= sent.chunk.user_data();
                 self.flying -= 1;
                 self.missing += 1;
@@ -472,9 +483,8 @@ mod tests {
         assert_eq!(queue.oldest_on(PathId(1)), Some(Tsn(0)));
         queue.gap_acknowledge(Range::new(Tsn(3), Tsn(6)), |_, _| ());
         assert_eq!([0, 1].map(|path| queue.arrived_on(PathId(path))), [Bytes(100), Bytes(200)]);
-        // It was fast retransmitted: more reports change nothing.
         queue.resend(SimTime(6), Tsn(1), PathId(1));
-        queue.strike(Tsn(6), 1, |_, _| 9, |tsn, _| assert_ne!(tsn, Tsn(1)));
+        queue.strike(Tsn(6), 1, |_, sent| u8::from(!sent.fast), |tsn, _| assert_ne!(tsn, Tsn(1)));
         queue.acknowledge(Tsn(6), |_, _| ());
         assert_eq!([0, 1].map(|path| queue.arrived_on(PathId(path))), [Bytes::ZERO; 2]);
     }

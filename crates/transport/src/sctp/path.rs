@@ -94,6 +94,11 @@ impl PathTimer {
         self.expires = SimTime::NEVER;
     }
 
+    /// Takes all doublings back.
+    pub fn restore(&mut self) {
+        self.backoff = 0;
+    }
+
     /// Doubles the timeout.
     ///
     /// RFC 9260 section 6.3.3, rule E2.
@@ -190,7 +195,7 @@ impl Path {
     /// As the congestion controls of the other paths see it.
     pub fn view(&self, chunk: Bytes) -> PathView {
         let srtt = self.timer.rtt().srtt().map_or(0.0, Nanos::as_secs_f64);
-        let recovering = self.window.in_recovery() && self.window.ssthresh() != Bytes::MAX;
+        let recovering = self.window.has_reduced() && self.window.ssthresh() != Bytes::MAX;
         let cwnd = if recovering { self.window.ssthresh() } else { self.window.cwnd() };
         self.window.share(PathView::new(cwnd.as_f64(), srtt, chunk.as_f64(), self.reach.is_active()))
     }

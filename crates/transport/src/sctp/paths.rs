@@ -8,6 +8,7 @@ use units::{Bytes, SimTime};
 use crate::packet::PathId;
 use crate::sctp::config::{MaxBurst, RetransmissionPolicy};
 use crate::sctp::path::Path;
+use crate::sctp::tsn::Tsn;
 
 /// All paths. The first is the primary path.
 #[derive(Debug)]
@@ -18,13 +19,24 @@ pub struct Paths {
     errors: u32,
     /// PMDCS.
     chunk: Bytes,
+    /// Fast recovery of the association lasts until all TSNs before this one are acknowledged; only with `Reductions::Each`.
+    pub recovery: Option<Tsn>,
+    /// The last SACK had gap blocks.
+    pub saw_gaps: bool,
 }
 
 impl Paths {
     /// At least one path.
     pub fn new(list: Vec<Path>, chunk: Bytes) -> Self {
         debug_assert!(!list.is_empty(), "an association without paths");
-        Self { views: vec![PathView::default(); list.len()], list, errors: 0, chunk }
+        Self {
+            views: vec![PathView::default(); list.len()],
+            list,
+            errors: 0,
+            chunk,
+            recovery: None,
+            saw_gaps: false,
+        }
     }
 
     /// Number of paths.

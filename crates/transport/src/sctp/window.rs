@@ -19,6 +19,8 @@ pub struct News {
     pub acked: Bytes,
     /// The cumulative TSN has advanced.
     pub advanced: bool,
+    /// Chunks have arrived that were sent once.
+    pub once: bool,
     /// A round-trip sample.
     pub rtt: Option<Nanos>,
 }
@@ -96,7 +98,7 @@ impl PathWindow {
     }
 
     /// A reduction was the last until fast recovery ends.
-    fn has_reduced(&self) -> bool {
+    pub fn has_reduced(&self) -> bool {
         self.recovery.is_some() && self.reductions == Reductions::Once
     }
 
@@ -198,6 +200,11 @@ impl PathWindow {
         (self.sent, self.lost)
     }
 
+    /// Fast recovery is over, whatever is acknowledged.
+    pub fn end_recovery(&mut self) {
+        self.recovery = None;
+    }
+
     /// Everything before `next` is acknowledged: ends fast recovery.
     pub fn acknowledged(&mut self, next: Tsn) {
         if self.recovery.is_some_and(|end| next >= end) {
@@ -218,9 +225,14 @@ impl PathWindow {
         if news.acked > Bytes::ZERO {
             self.timed_out = false;
         }
-        if self.has_reduced() {
+        // `sctp_cwnd_update_after_sack_common`: a SACK counts for itself, and only if it advances.
+        let each = self.reductions == Reductions::Each;
+        if self.has_reduced() || each && !news.advanced {
             self.arrived = Bytes::ZERO;
             return;
+        }
+        if each {
+            self.arrived = news.acked;
         }
         let acked = if news.advanced { std::mem::take(&mut self.arrived) } else { Bytes::ZERO };
         let ack = Ack {

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use testkit::setups::scheduler;
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
-    BufferSplit, CmtConfig, MaxBurst, Occupancy, Reductions, Rescheduling, RetransmissionPolicy,
-    TimerDefects, WindowUpdate,
+    BufferSplit, CmtConfig, FastRetransmit, MaxBurst, Occupancy, Reductions, Rescheduling,
+    RetransmissionPolicy, TimerDefects, WindowUpdate,
 };
 use transport::sctp::schedules;
 use units::{Bytes, Nanos, Ratio};
@@ -62,7 +62,7 @@ prop_compose! {
         (confirm, idle_decay, data_is_cookie_ack) in any::<(bool, bool, bool)>(),
         cmt in proptest::option::of(any_cmt()),
         path_limit in 0u32..6,
-        (nr_sack, overhead, defects) in (any::<bool>(), 0u64..300, 0usize..4),
+        (nr_sack, overhead, defects, all) in (any::<bool>(), 0u64..300, 0usize..4, any::<bool>()),
     ) -> SctpConfig {
         let mut config = patient();
         config.sack.every = every;
@@ -75,6 +75,7 @@ prop_compose! {
         config.limits.path = path_limit;
         config.cmt = cmt;
         config.nr_sack = nr_sack;
+        config.fast_retransmit = if all { FastRetransmit::All } else { FastRetransmit::Single };
         config.chunk_overhead = Bytes(overhead);
         config.timer_defects = [
             TimerDefects::Absent, TimerDefects::LateRestart, TimerDefects::Starvation, TimerDefects::Both,

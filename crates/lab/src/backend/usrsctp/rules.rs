@@ -55,7 +55,7 @@ pub(super) const COMPARE: Rule = rule("compare_paths", "false");
 pub(super) const APP: Rule =
     rule("app", "bulk, without a `size` or with a multiple of `message`, and no other option");
 pub(super) const KIND: Rule = rule("transport.kind", "\"sctp\" or \"cmt-sctp\"");
-pub(super) const SCHEDULER: Rule = rule("transport.scheduler", "\"roundrobin\" with one segment per turn");
+pub(super) const SCHEDULER: Rule = rule("transport.scheduler", "\"roundrobin_pass\"");
 pub(super) const SPLIT_BY: Rule = rule("transport.buffer_split_by", "\"flight\"");
 pub(super) const WINDOW_UPDATE: Rule = rule("transport.window_update", "\"v2\"");
 pub(super) const RESCHEDULING: Rule = rule("transport.rescheduling", "\"off\"");
@@ -66,6 +66,7 @@ pub(super) const CONGESTION: Rule = rule(
     "\"sctp\" with rules = \"freebsd\"; with \"cmt-sctp\" also rpv1 and rpv2 with these rules, and mptcp_like",
 );
 pub(super) const REDUCTIONS: Rule = rule("transport.reductions", "\"each\"");
+pub(super) const FAST_RETRANSMIT: Rule = rule("transport.fast_retransmit", "\"all\"");
 pub(super) const COOKIE: Rule = rule("transport.data_is_cookie_ack", "true");
 pub(super) const TIMER_DEFECTS: Rule = rule("transport.timer_defects", "\"both\": the library has them");
 pub(super) const MSS: Rule = rule("transport.mss", "\"1452B\": the library has an MTU of 1500 bytes");

@@ -10,8 +10,8 @@ use scenario::{Part, Unsupported};
 use transport::config::RtoConfig;
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
-    BufferSplit, CmtConfig, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Reductions, Rescheduling,
-    RetransmissionLimits, RetransmissionPolicy, SackConfig, TimerDefects, WindowUpdate,
+    BufferSplit, CmtConfig, FastRetransmit, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Reductions,
+    Rescheduling, RetransmissionLimits, RetransmissionPolicy, SackConfig, TimerDefects, WindowUpdate,
 };
 use units::{Bytes, Nanos};
 
@@ -146,6 +146,7 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         sack,
         heartbeat,
         missing_reports,
+        fast_retransmit,
         nr_sack,
         chunk_overhead,
         data_is_cookie_ack,
@@ -163,6 +164,7 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
     refused.unless((Bytes(8)..=LARGEST_MESSAGE).contains(&message), part, rules::MESSAGE);
     refused.unless(streams == 1, part, rules::STREAMS);
     refused.unless(missing_reports == 3, part, rules::DUPTHRESH);
+    refused.unless(fast_retransmit == FastRetransmit::All, part, rules::FAST_RETRANSMIT);
     refused.unless(initial_cwnd == InitialWindow::Bytes(INITIAL_WINDOW), part, rules::INITIAL_CWND);
     refused.unless(initial_ssthresh.is_none(), part, rules::SSTHRESH);
     refused.unless(timer_defects == TimerDefects::Both, part, rules::TIMER_DEFECTS);
@@ -227,10 +229,7 @@ fn times(
 
 /// One packet for each path in turn, or one path.
 fn takes_turns<F: Family>(scheduler: Option<&Choice<F>>) -> bool {
-    scheduler.is_none_or(|choice| {
-        let options = &choice.options;
-        choice.name() == "roundrobin" && options.integer("num_segments") == 1 && options.flag("cwnd_limited")
-    })
+    scheduler.is_none_or(|choice| choice.name() == "roundrobin_pass")
 }
 
 /// Settings of concurrent transfer that the library has: which buffers are split, and delayed acknowledgements.

@@ -6,7 +6,7 @@ use units::{Bytes, Nanos, SimTime};
 use super::{Association, window_field};
 use crate::packet::{Body, Packet, PathId};
 use crate::sctp::chunk::{Control, DataChunks, Heartbeat, Sack};
-use crate::sctp::config::{Reductions, WindowUpdate};
+use crate::sctp::config::{FastRetransmit, Reductions, WindowUpdate};
 use crate::sctp::outqueue::{Fate, Sent};
 use crate::sctp::placement::Placement;
 use crate::sctp::tsn::Tsn;
@@ -22,8 +22,8 @@ struct PathNews {
     /// The oldest chunk in flight before the SACK, and whether it has arrived.
     oldest: Option<Tsn>,
     oldest_acked: bool,
-    /// The first of `pseudo` has arrived.
-    first_acked: bool,
+    /// A chunk was cumulatively acknowledged that gap blocks had not.
+    cumulative: bool,
     /// The oldest chunks that were sent on the path once, and again: CUC takes them for its cumulative TSN.
     pseudo: [Option<Tsn>; 2],
     /// The highest chunk of the path that was not acknowledged before.
@@ -193,16 +193,40 @@ impl Association {
         let advanced = sack.next > before;
         let arrived = self.mark_arrivals(now, sack, &mut news);
         self.peer_window = Bytes(u64::from(sack.window));
+        let each = self.reduces_each();
+        // `sctp_express_handle_sack`.
+        let express =
+            sack.gaps.is_empty() && !std::mem::replace(&mut self.paths.saw_gaps, !sack.gaps.is_empty());
         for (id, news) in self.paths.ids().zip(&mut news) {
+            self.note_answer(now, id, news, express);
             // CUC: with concurrent transfer each path has a cumulative TSN of its own.
-            news.news.advanced |= advanced && self.config.cmt.is_none();
-            self.note_answer(now, id, news, sack.gaps.is_empty());
+            news.news.advanced |= advanced && (self.config.cmt.is_none() || each);
+        }
+        let recovered = advanced && !express && self.paths.recovery.is_some_and(|end| sack.next >= end);
+        if each {
+            self.grow(now, &news);
         }
         if let Some((lowest, highest)) = arrived {
             self.strike(now, sack, (advanced, Some(lowest), highest), &mut news);
         }
+        if !each {
+            self.grow(now, &news);
+        } else if recovered {
+            self.end_recovery();
+        }
+        self.end_recoveries(sack.next);
+        self.check();
+    }
+
+    /// Concurrent transfer as FreeBSD has it.
+    fn reduces_each(&self) -> bool {
+        self.config.cmt.is_some_and(|cmt| cmt.reductions == Reductions::Each)
+    }
+
+    /// Windows of paths of which a SACK has acknowledged something.
+    fn grow(&mut self, now: SimTime, news: &[PathNews]) {
         self.paths.refresh_views();
-        for (id, PathNews { news, flight, .. }) in self.paths.ids().zip(&news) {
+        for (id, PathNews { news, flight, .. }) in self.paths.ids().zip(news) {
             let window = self.peer_window;
             let (path, siblings) = self.paths.with_siblings(id);
             if news.acked > Bytes::ZERO {
@@ -210,13 +234,20 @@ impl Association {
                 path.window.on_sack(now, *news, (*flight, srtt, window), siblings);
             }
         }
-        self.end_recoveries(sack.next);
-        self.check();
+    }
+
+    /// Fast recovery of the association is over.
+    fn end_recovery(&mut self) {
+        self.paths.recovery = None;
+        self.paths.iter_mut().for_each(|path| path.window.end_recovery());
     }
 
     /// Fast recovery of a path ends by the cumulative TSN, with concurrent transfer by that of the path.
     fn end_recoveries(&mut self, next: Tsn) {
         let concurrent = self.config.cmt.is_some();
+        if self.reduces_each() {
+            return;
+        }
         for id in self.paths.ids() {
             if !self.paths.get(id).window.in_recovery() {
                 continue;
@@ -262,7 +293,8 @@ impl Association {
                 }
                 news.oldest_acked |= news.oldest == Some(tsn);
             }
-            news.first_acked |= news.pseudo[0] == Some(tsn);
+            news.news.once |= sent.transmissions == 1;
+            news.cumulative |= tsn < sack.next;
             news.news.advanced |= news.pseudo.contains(&Some(tsn));
             // A chunk that two paths have carried says nothing of those that either has lost.
             if sent.has_one_carrier() {
@@ -281,8 +313,9 @@ impl Association {
     }
 
     /// Timer and error counters of a path that a SACK has acknowledged something of.
-    fn note_answer(&mut self, now: SimTime, id: PathId, news: &PathNews, in_order: bool) {
+    fn note_answer(&mut self, now: SimTime, id: PathId, news: &PathNews, express: bool) {
         let defects = self.config.timer_defects;
+        let late = express && defects.restarts_late();
         let path = self.paths.get_mut(id);
         if let Some(sample) = news.news.rtt {
             path.timer.sample(now, sample);
@@ -293,15 +326,18 @@ impl Association {
             return;
         }
         path.reach.on_answer();
+        if defects.restarts_late() && news.news.once {
+            path.timer.restore();
+        }
         // RFC 9260 section 6.3.2, rules R2 and R3: the timer stops when nothing is outstanding, and starts anew when
         // the oldest chunk is acknowledged.
         if path.window.flight() == Bytes::ZERO {
             path.timer.stop();
         } else if defects.starves() && self.config.cmt.is_some() {
-            if news.first_acked {
+            if (news.news.advanced || news.cumulative) && !late {
                 path.timer.restart(now);
             }
-        } else if news.oldest_acked && !(in_order && defects.restarts_late()) {
+        } else if news.oldest_acked && !late {
             path.timer.restart(now);
         }
         // RFC 9260 section 8.1: "The counter used for endpoint failure detection MUST be reset each time a DATA chunk sent to
@@ -328,8 +364,12 @@ impl Association {
         let recovering = paths.iter().any(|path| path.window.in_recovery());
         // FreeBSD leaves the test out in fast recovery while the cumulative TSN advances.
         let each = config.cmt.is_some_and(|cmt| cmt.reductions == Reductions::Each);
+        let recovering = if each { paths.recovery.is_some() } else { recovering };
         let loose = each && recovering && advanced;
+        let all = config.fast_retransmit == FastRetransmit::All;
+        let repeats = |sent: &Sent| all && config.cmt.is_none() && highest >= sent.fast_until;
         let reports = |tsn: Tsn, sent: &Sent| match config.cmt {
+            _ if sent.fast && !repeats(sent) => 0,
             None => 1,
             Some(_) if highest_on[sent.path.index()].is_none() => 0,
             Some(_) if highest_on[sent.path.index()] <= Some(tsn) && !loose => 0,
@@ -341,7 +381,9 @@ impl Association {
         // In fast recovery a SACK that advances reports all that is missing.
         let reported = sack.gaps.blocks(sack.next).last().map_or(highest, |block| block.end);
         let end = if recovering && advanced && (config.cmt.is_none() || each) { reported } else { highest };
-        let mut lost = |tsn: Tsn, sent: &Sent| {
+        let mut lost = |tsn: Tsn, sent: &mut Sent| {
+            let policy = config.cmt.filter(|_| each).map(|cmt| cmt.retransmission);
+            sent.again_on = policy.map(|policy| paths.for_retransmission(policy, sent.path));
             let path = paths.get_mut(sent.path);
             path.window.left(sent.chunk.length(), true);
             path.timer.forget(tsn);
@@ -356,13 +398,17 @@ impl Association {
             let end = self.outqueue.unsent_on(id);
             let (path, siblings) = self.paths.with_siblings(id);
             let loss = path.window.loss(now, news.flight, path.srtt());
-            if path.window.on_missing(&loss, end, siblings) {
-                path.stats.fast_recoveries += 1;
-            }
+            let reduced = path.window.on_missing(&loss, end, siblings);
+            path.stats.fast_recoveries += u64::from(reduced);
             if path.window.flight() == Bytes::ZERO {
                 path.timer.stop();
+            } else if all && reduced {
+                path.timer.restart(now);
             }
-            self.fast |= 1 << id.index();
+            self.fast.on_missing(id);
+            if each {
+                self.paths.recovery = Some(self.outqueue.unsent());
+            }
         }
     }
 
@@ -403,9 +449,10 @@ impl Association {
         if self.config.timer_defects.restarts_late()
             && self
                 .outqueue
-                .oldest_on(id)
-                .and_then(|tsn| self.outqueue.get(tsn))
-                .is_some_and(|sent| sent.at > latest)
+                .find(self.outqueue.first(), |sent| {
+                    sent.fate == Fate::InFlight && sent.path == id && sent.at <= latest
+                })
+                .is_none()
         {
             // Nothing is old enough: the timeout doubles, and the timer starts anew.
             let path = self.paths.get_mut(id);
@@ -417,6 +464,12 @@ impl Association {
         // A peer without window answers probes, or is busy: no error of the path.
         let probe =
             self.peer_window < self.config.payload && self.outqueue.in_flight() == self.outqueue.bytes();
+        let each = self.reduces_each();
+        let policy = self.config.cmt.filter(|_| each).map(|cmt| cmt.retransmission);
+        let again_on = policy.map(|policy| self.paths.for_retransmission(policy, id));
+        if each {
+            self.end_recovery();
+        }
         self.paths.refresh_views();
         let (path, siblings) = self.paths.with_siblings(id);
         let loss: Loss = path.window.loss(now, path.window.flight(), path.srtt());
@@ -431,6 +484,8 @@ impl Association {
         let Self { outqueue, paths, .. } = self;
         let path = paths.get_mut(id);
         outqueue.give_up_path(id, latest, |tsn, sent| {
+            // With FreeBSD's concurrent transfer only another timeout sends it a third time.
+            (sent.fast, sent.again_on) = (sent.fast || each, again_on);
             path.window.left(sent.chunk.length(), true);
             path.timer.forget(tsn);
         });
@@ -438,7 +493,7 @@ impl Association {
             path.timer.restart(now);
         }
         // Chunks that have timed out are no fast retransmissions.
-        self.fast &= !(1 << id.index());
+        self.fast.on_timeout(id);
     }
 
     /// Chunks that were sent later are not lost when the timer expires: all are, but for a defect.

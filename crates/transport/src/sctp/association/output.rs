@@ -10,6 +10,7 @@ use super::Association;
 use crate::departure::Departure;
 use crate::packet::{Body, Packet, PathId};
 use crate::sctp::chunk::{Control, DataChunk, DataChunks, NR_SACK, SACK, SctpPacket};
+use crate::sctp::config::{FastRetransmit, MaxBurst};
 use crate::sctp::lifecycle::State;
 use crate::sctp::tsn::{Tag, Tsn};
 use crate::seq::StreamOffset;
@@ -34,16 +35,17 @@ impl Association {
     /// The next packet to put on the wire: overwrites `packet`, unless nothing leaves.
     pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         if std::mem::take(&mut self.opportunity) && self.life.may_send() {
-            self.paths.begin_burst(now, self.config.burst, self.config.idle_decay);
+            self.fast.begin();
+            if !matches!(self.config.burst, MaxBurst::WindowLimiting(_)) {
+                self.paths.begin_burst(now, self.config.burst, self.config.idle_decay);
+            }
         }
         self.life.progress(self.has_nothing_outstanding(), self.received.next());
         let draft = self
             .control(now)
             .or_else(|| self.heartbeat(now))
             .or_else(|| self.again(now))
-            .or_else(|| self.reschedule(now))
-            .or_else(|| self.fresh(now))
-            .or_else(|| self.head_again(now))
+            .or_else(|| self.new_data(now))
             .or_else(|| self.sack_alone());
         let Some(Draft { path, body, offset, again }) = draft else { return Departure::Nothing };
         let user_data = body.data.user_data();
@@ -59,6 +61,17 @@ impl Association {
         packet.check();
         self.check();
         Departure::Packet
+    }
+
+    fn new_data(&mut self, now: SimTime) -> Option<Draft> {
+        if self.fast.is_exhausted() {
+            return None;
+        }
+        // `sctp_chunk_output`: windows are limited when retransmissions have left.
+        if self.fast.begins_new_data() && matches!(self.config.burst, MaxBurst::WindowLimiting(_)) {
+            self.paths.begin_burst(now, self.config.burst, self.config.idle_decay);
+        }
+        self.reschedule(now).or_else(|| self.fresh(now)).or_else(|| self.head_again(now))
     }
 
     fn control(&mut self, now: SimTime) -> Option<Draft> {
@@ -95,6 +108,9 @@ impl Association {
     /// The path on which a missing chunk is sent again.
     fn path_again(&self, tsn: Tsn) -> PathId {
         let Some(sent) = self.outqueue.get(tsn) else { return PathId::FIRST };
+        if let Some(chosen) = sent.again_on.filter(|id| self.paths.get(*id).reach.is_active()) {
+            return chosen;
+        }
         if let Some(cmt) = self.config.cmt {
             return self.paths.for_retransmission(cmt.retransmission, sent.path);
         }
@@ -115,18 +131,30 @@ impl Association {
         loop {
             let tsn = self.outqueue.first_missing(from)?;
             let id = self.path_again(tsn);
-            let fast = self.fast >> id.index() & 1 != 0;
-            if fast || self.paths.has_room(id) {
+            let reported = self.outqueue.get(tsn).is_some_and(|sent| sent.reported);
+            if self.waits_for_window(tsn) || self.fast.is_exhausted() {
+                return None;
+            }
+            if self.fast.is_open(id, reported) || self.paths.has_room(id) {
                 return Some(self.resend(now, id, tsn));
             }
             from = tsn.next();
         }
     }
 
+    /// `sctp_chunk_retransmission`: a peer without window gets the oldest chunk alone.
+    fn waits_for_window(&self, tsn: Tsn) -> bool {
+        self.config.fast_retransmit == FastRetransmit::All
+            && tsn != self.outqueue.first()
+            && self.outqueue.in_flight() > Bytes::ZERO
+            && self.peer_free() < self.config.payload
+    }
+
     /// Sends missing chunks again on this path, from `tsn` on, as many as fit into a packet.
     pub(super) fn resend(&mut self, now: SimTime, id: PathId, mut tsn: Tsn) -> Draft {
         // RFC 9260 section 7.2.4: this single packet ignores cwnd.
-        self.fast &= !(1 << id.index());
+        let reported = self.outqueue.get(tsn).is_some_and(|sent| sent.reported);
+        self.fast.on_sent(id, reported);
         let first = tsn;
         let mut draft = Draft::control(id, self.life.peer_tag(), Control::None);
         draft.again = true;

@@ -1,0 +1,91 @@
+//! Fast retransmissions that leave whatever the congestion window is (RFC 9260 section 7.2.4).
+//!
+//! May: count. May not: know chunks or windows.
+
+use crate::packet::PathId;
+use crate::sctp::config::FastRetransmit;
+
+/// `sctp_fr_max_burst_default` of FreeBSD.
+const BURST: u32 = 4;
+
+/// Which fast retransmissions may leave now without room in the window.
+#[derive(Clone, Copy, Debug)]
+pub struct FastLane {
+    rule: FastRetransmit,
+    /// Paths on which a loss episode has begun and no packet has left for it; a bit for each.
+    paths: u64,
+    /// Packets that have left at this opportunity.
+    packets: u32,
+    /// Nothing but retransmissions has been tried at this opportunity.
+    begins: bool,
+}
+
+impl FastLane {
+    /// No loss so far.
+    pub fn new(rule: FastRetransmit) -> Self {
+        Self { rule, paths: 0, packets: 0, begins: false }
+    }
+
+    /// An opportunity to send begins.
+    pub fn begin(&mut self) {
+        (self.packets, self.begins) = (0, true);
+    }
+
+    /// New data is tried: true for the first time at an opportunity.
+    pub fn begins_new_data(&mut self) -> bool {
+        std::mem::take(&mut self.begins)
+    }
+
+    /// Chunks of a path were reported missing.
+    pub fn on_missing(&mut self, path: PathId) {
+        self.paths |= 1 << path.index();
+    }
+
+    /// The timer of a path has expired: what it takes for lost needs room.
+    pub fn on_timeout(&mut self, path: PathId) {
+        self.paths &= !(1 << path.index());
+    }
+
+    /// A chunk may leave on this path; `reported`: it was reported missing.
+    pub fn is_open(&self, path: PathId, reported: bool) -> bool {
+        match self.rule {
+            FastRetransmit::Single => self.paths >> path.index() & 1 != 0,
+            FastRetransmit::All => reported && !self.is_exhausted(),
+        }
+    }
+
+    /// A packet of retransmissions leaves.
+    pub fn on_sent(&mut self, path: PathId, reported: bool) {
+        self.paths &= !(1 << path.index());
+        self.packets += u32::from(reported);
+    }
+
+    /// Nothing more leaves at this opportunity.
+    pub fn is_exhausted(&self) -> bool {
+        self.rule == FastRetransmit::All && self.packets >= BURST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_packet_of_each_path_or_four_of_all() {
+        let [a, b] = [PathId(0), PathId(1)];
+        let mut single = FastLane::new(FastRetransmit::Single);
+        assert!(!single.is_open(a, true));
+        single.on_missing(a);
+        assert!(single.is_open(a, false) && !single.is_open(b, true));
+        single.on_sent(a, true);
+        assert!(!single.is_open(a, true) && !single.is_exhausted());
+        let mut all = FastLane::new(FastRetransmit::All);
+        (0..4).for_each(|_| {
+            assert!(all.is_open(a, true) && !all.is_open(a, false));
+            all.on_sent(a, true);
+        });
+        assert!(all.is_exhausted() && !all.is_open(b, true));
+        all.begin();
+        assert!(all.is_open(b, true));
+    }
+}
