@@ -119,7 +119,7 @@ impl Association {
             pair,
             window: PathWindow::new(
                 new_congestion(&congestion, &control, (index, count)),
-                chunk,
+                (chunk, config.burst_unit()),
                 config.cmt.map_or(Reductions::Once, |cmt| cmt.reductions),
             ),
             timer: PathTimer::new(config.rto),

@@ -286,6 +286,15 @@ impl SctpConfig {
         }
     }
 
+    /// What a packet counts where bursts are limited: PMDCS, with window limiting the MTU (`sctp_chunk_output`), which lets five
+    /// packets leave where four are the limit.
+    pub fn burst_unit(&self) -> Bytes {
+        match self.burst {
+            MaxBurst::WindowLimiting(_) => self.ip_header + COMMON_HEADER + self.largest_chunk(),
+            _ => self.largest_chunk(),
+        }
+    }
+
     /// Bytes of a packet for chunks, after the common header.
     pub(super) fn room(&self) -> Bytes {
         Bytes(self.largest_chunk().0.next_multiple_of(4))

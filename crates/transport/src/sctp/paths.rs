@@ -223,7 +223,7 @@ mod tests {
             pair: AddressPair { local: None, remote: None },
             window: PathWindow::new(
                 (row.build)(&setup, &Options::defaults(row.options)),
-                setup.mss,
+                (setup.mss, setup.mss),
                 Reductions::Once,
             ),
             timer,

@@ -36,6 +36,8 @@ pub struct PathWindow {
     shown: Window,
     /// PMDCS.
     chunk: Bytes,
+    /// Unit of the limit of bursts.
+    burst_unit: Bytes,
     flight: Bytes,
     /// Arrived since what the path acknowledges in order last advanced.
     arrived: Bytes,
@@ -54,12 +56,17 @@ pub struct PathWindow {
 }
 
 impl PathWindow {
-    /// Nothing in flight. `chunk` is PMDCS.
-    pub fn new(control: Box<dyn CongestionControl>, chunk: Bytes, reductions: Reductions) -> Self {
+    /// Nothing in flight. `chunk` is PMDCS, `burst_unit` what a packet counts where bursts are limited.
+    pub fn new(
+        control: Box<dyn CongestionControl>,
+        (chunk, burst_unit): (Bytes, Bytes),
+        reductions: Reductions,
+    ) -> Self {
         Self {
             shown: control.window(),
             control,
             chunk,
+            burst_unit,
             flight: Bytes::ZERO,
             arrived: Bytes::ZERO,
             recovery: None,
@@ -163,7 +170,7 @@ impl PathWindow {
     /// An opportunity to send (RFC 9260 section 6.1 D): limits the burst.
     pub fn begin_burst(&mut self, rule: MaxBurst) {
         self.burst = Bytes::ZERO;
-        let limit = |packets: u32| self.chunk * u64::from(packets);
+        let limit = |packets: u32| self.burst_unit * u64::from(packets);
         self.burst_limit = match rule {
             MaxBurst::Packets(packets) => limit(packets),
             MaxBurst::Unlimited | MaxBurst::UseItOrLoseIt(_) | MaxBurst::WindowLimiting(_) => Bytes::MAX,
@@ -307,7 +314,11 @@ mod tests {
             ssthresh_from: SsthreshFrom::Cwnd,
             paced: false,
         };
-        PathWindow::new((row.build)(&setup, &Options::defaults(row.options)), setup.mss, reductions)
+        PathWindow::new(
+            (row.build)(&setup, &Options::defaults(row.options)),
+            (setup.mss, setup.mss),
+            reductions,
+        )
     }
 
     /// Test vector MB-1: 6000 bytes in flight, four packets of 1500 bytes.
