@@ -289,7 +289,10 @@ impl History {
                 );
                 // FreeBSD's SCTP has one MTU: the largest chunk and 32 bytes of headers.
                 let left = self.cc.window().cwnd.0;
-                assert!(open_loop || left == self.mss || left == self.mss + 32, "one segment after a timeout");
+                assert!(
+                    open_loop || left == self.mss || left == self.mss + 32,
+                    "one segment after a timeout"
+                );
             }
             Event::IdleRestart { window } => {
                 // Both kinds of restart.
