@@ -34,7 +34,7 @@ struct Pair {
     delays: Vec<Nanos>,
 }
 
-/// What a wire does with a packet of the client that has data.
+/// Fate of a packet of the client that has data.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
     Arrives,
@@ -310,7 +310,7 @@ proptest! {
         messages in vec((0u16..4, any::<bool>(), 1u64..200), 1..60), delays in vec(1u64..80, 1..4),
         faults in vec((0u64..200, 0u8..4, 1u64..400), 0..40), burst_of_losses in 0u64..60,
     ) {
-        // A server that discards nothing: what has arrived once is there.
+        // The server discards nothing.
         let config = SctpConfig { receive_buffer: Bytes(10_000_000), ..config };
         let mut pair = Pair::with(&config, (control, scheduling), &delays);
         // The size tells messages apart.

@@ -286,7 +286,7 @@ impl SctpConfig {
         }
     }
 
-    /// What a packet counts where bursts are limited: PMDCS, with window limiting the MTU (`sctp_chunk_output`), which lets five
+    /// Bytes that a packet counts where bursts are limited: PMDCS, with window limiting the MTU (`sctp_chunk_output`), which lets five
     /// packets leave where four are the limit.
     pub fn burst_unit(&self) -> Bytes {
         match self.burst {

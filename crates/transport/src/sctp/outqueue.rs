@@ -113,7 +113,7 @@ impl Outqueue {
         self.plan.first_on(path).unwrap_or(self.next())
     }
 
-    /// What is planned for paths.
+    /// Chunks that are planned for paths.
     pub fn planned(&self) -> &Plan {
         &self.plan
     }

@@ -52,7 +52,7 @@ impl Placement {
         std::mem::take(&mut self.acked_since) && self.needs.redistribution
     }
 
-    /// What is queued on paths is to be placed anew. `connection` has all but the paths, which are as `look` has seen
+    /// True if queued chunks are to be placed anew. `connection` has all but the paths, which are as `look` has seen
     /// them.
     pub fn redistributes(&mut self, connection: ConnectionView<'_>) -> bool {
         let view = ConnectionView { subflows: &self.views, ..connection };
