@@ -195,9 +195,10 @@ impl RenoWindow {
         }
     }
 
-    /// Whole bytes of cwnd.
+    /// Whole bytes of cwnd, which is finite: a signed number is one step for a processor.
+    #[inline]
     pub fn cwnd_bytes(&self) -> Bytes {
-        Bytes(self.cwnd as u64)
+        Bytes(self.cwnd as i64 as u64)
     }
 
     /// The window in whole bytes, for the sender. An infinite threshold saturates to `Bytes::MAX`.

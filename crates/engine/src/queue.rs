@@ -27,6 +27,8 @@ pub struct EventQueue<E> {
     entries: Vec<Entry<E>>,
     /// It is the list.
     few: bool,
+    /// A list of fewer entries has room for one more; zero with a heap.
+    listed: usize,
     /// The root of the heap was taken out. Most events schedule another one, which takes its place.
     hole: bool,
     now: SimTime,
@@ -49,7 +51,15 @@ const CHECKED: usize = ARITY + ARITY * ARITY;
 impl<E: Copy> EventQueue<E> {
     /// Empty, at time zero.
     pub fn new() -> Self {
-        Self { entries: Vec::new(), few: true, hole: false, now: SimTime::ZERO, inserted: 0, taken: 0 }
+        Self {
+            entries: Vec::new(),
+            few: true,
+            listed: 0,
+            hole: false,
+            now: SimTime::ZERO,
+            inserted: 0,
+            taken: 0,
+        }
     }
 
     /// The virtual clock.
@@ -68,7 +78,7 @@ impl<E: Copy> EventQueue<E> {
         debug_assert!(at >= self.now, "event at {at} scheduled at {}", self.now);
         let entry = Entry { at, sequence: self.inserted, event };
         self.inserted += 1;
-        if self.few && self.entries.len() < MOST_LISTED.min(self.entries.capacity()) {
+        if self.entries.len() < self.listed {
             self.insert(entry);
         } else {
             self.push_to_heap(entry);
@@ -93,9 +103,11 @@ impl<E: Copy> EventQueue<E> {
     fn push_to_heap(&mut self, entry: Entry<E>) {
         if self.few && self.entries.len() < MOST_LISTED {
             self.entries.reserve_exact(MOST_LISTED - self.entries.len());
+            self.listed = MOST_LISTED;
             return self.insert(entry);
         }
         if std::mem::take(&mut self.few) {
+            self.listed = 0;
             self.entries.reverse();
         }
         if std::mem::take(&mut self.hole) {
@@ -154,6 +166,7 @@ impl<E: Copy> EventQueue<E> {
             !self.hole || !self.few && !self.entries.is_empty(),
             "a root was taken out, and there is none"
         );
+        debug_assert!(self.few || self.listed == 0, "a heap is no list");
         debug_assert!(
             !self.few || self.entries.is_sorted_by(|later, earlier| later.key() > earlier.key()),
             "the list is in order"
@@ -175,7 +188,7 @@ impl<E: Copy> EventQueue<E> {
         if self.entries.len() <= LEAST_HEAPED {
             self.entries.swap_remove(0);
             self.entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.key()));
-            self.few = true;
+            (self.few, self.listed) = (true, MOST_LISTED);
         } else if let Some(last) = self.entries.pop() {
             self.place_at_root(last);
         }

@@ -201,8 +201,18 @@ impl World {
     }
 
     fn on_event(&mut self, now: SimTime, event: Event) {
+        if let Event::Arrival(link) = event {
+            self.on_arrival(now, link);
+        } else {
+            self.on_other_event(now, event);
+        }
+        self.serve_dirty(now);
+    }
+
+    #[inline(never)]
+    fn on_other_event(&mut self, now: SimTime, event: Event) {
         match event {
-            Event::Arrival(link) => self.on_arrival(now, link),
+            Event::Arrival(_) => unreachable!("it has a way of its own"),
             Event::Timer(socket) => self.on_timer(now, socket),
             Event::Start(flow) => self.on_start(now, flow as usize),
             Event::Wake(flow) => self.on_wake(now, flow as usize),
@@ -214,7 +224,6 @@ impl World {
                 }
             }
         }
-        self.serve_dirty(now);
     }
 
     /// Serves the sockets that applications have written to.
@@ -382,8 +391,9 @@ impl World {
         }
         let owner = end.owner();
         let Some(connection) = end.connection_mut() else { return self.on_leg_timer(now, socket) };
-        if connection.next_deadline() > now {
-            if let Some(at) = end.arm(now) {
+        let next = connection.next_deadline();
+        if next > now {
+            if let Some(at) = end.arm_for(next) {
                 self.queue.push(at, Event::Timer(socket));
             }
             return;

@@ -325,7 +325,7 @@ impl Duo {
         let mut packet = Packet::default();
         match end.poll_transmit_into(now, &mut packet) {
             Departure::Nothing => return None,
-            departure @ (Departure::LastPacket | Departure::WindowFilled) if watched => {
+            departure @ (Departure::LastPacket | Departure::Answer | Departure::WindowFilled) if watched => {
                 if departure == Departure::WindowFilled {
                     let of_subflow = end.subflow_limit(packet.path.index(), true);
                     assert_eq!(of_subflow, Limit::CongestionWindow, "of subflow {}", packet.path);
@@ -336,7 +336,7 @@ impl Duo {
                 assert_eq!(end.poll_transmit(now), None, "a packet after the last");
                 assert_eq!(format!("{end:?}"), before, "nothing was sent, and the connection has changed");
             }
-            Departure::Packet | Departure::LastPacket | Departure::WindowFilled => {}
+            Departure::Packet | Departure::LastPacket | Departure::Answer | Departure::WindowFilled => {}
         }
         Some(packet)
     }

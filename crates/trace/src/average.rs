@@ -21,7 +21,7 @@ impl TimeAverage {
 
     /// From `now` on the value is `value`.
     pub fn set(&mut self, now: SimTime, value: f64) {
-        self.area += self.value * now.since(self.last_change).0 as f64;
+        self.area += self.value * now.since(self.last_change).as_f64();
         self.last_change = now;
         self.value = value;
         self.max = self.max.max(value);

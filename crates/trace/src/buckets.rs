@@ -41,14 +41,22 @@ pub(crate) struct Buckets {
 
 impl Buckets {
     /// Adds `weight` to a bucket.
+    #[inline]
     pub(crate) fn add(&mut self, bucket: usize, weight: u64) {
         if bucket == 0 {
             self.zero += weight;
-            return;
+        } else if let Some(known) = self.weights.get_mut(bucket.wrapping_sub(self.first)) {
+            *known += weight;
+        } else {
+            self.add_new(bucket, weight);
         }
-        if !self.holds(bucket) {
-            self.make_room_for(bucket);
-        }
+    }
+
+    /// The same outside the range of buckets so far.
+    #[cold]
+    #[inline(never)]
+    fn add_new(&mut self, bucket: usize, weight: u64) {
+        self.make_room_for(bucket);
         self.weights[bucket - self.first] += weight;
     }
 
@@ -59,7 +67,6 @@ impl Buckets {
 
     /// A range that grows does so by at least a half, a small one to its double: values that move on slowly must not be
     /// dear.
-    #[cold]
     fn make_room_for(&mut self, bucket: usize) {
         let place = bucket / STRIDE * STRIDE;
         let (start, end) = (self.first, self.first + self.weights.len());

@@ -41,15 +41,15 @@ impl TimeLevels {
 
     /// From `now` on the value is `value`.
     pub fn set(&mut self, now: SimTime, value: Bytes) {
-        let lasted = now.since(self.since).0;
-        if lasted > 0 {
-            self.lasted.add(bucket_of(self.value.0), lasted);
-            self.area += u128::from(self.value.0) * u128::from(lasted);
-            self.nonzero += if self.value == Bytes::ZERO { 0 } else { lasted };
-            self.since = now;
-        }
+        let (before, lasted) = (self.value, now.since(self.since).0);
         self.value = value;
         self.max = self.max.max(value);
+        if lasted > 0 {
+            self.area += u128::from(before.0) * u128::from(lasted);
+            self.nonzero += if before == Bytes::ZERO { 0 } else { lasted };
+            self.since = now;
+            self.lasted.add(bucket_of(before.0), lasted);
+        }
         debug_assert!(self.value <= self.max, "the maximum is below the value");
         debug_assert!(self.nonzero <= self.since.since(self.start).0, "longer than the time since the start");
     }

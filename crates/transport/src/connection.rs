@@ -15,7 +15,7 @@ use crate::sctp::tsn::StreamId;
 use crate::sctp::{self, Association, AssociationSetup};
 use crate::seq::Seq;
 use crate::setup::Setup;
-use crate::stats::{SubflowGauges, SubflowStats};
+use crate::stats::{Intake, SubflowGauges, SubflowStats};
 use crate::tcp::connection::TcpConnection;
 use crate::tcp::endpoint::Endpoint;
 
@@ -32,24 +32,29 @@ enum Machine {
     Subflow(Box<SubflowEnd>),
 }
 
-/// Calls the same method of whichever kind it is.
+/// Calls the same method of whichever kind it is. The most usual kinds are asked for one by one, which is quicker than a
+/// table of all.
 macro_rules! each {
     ($self:ident, $connection:ident => $call:expr) => {
-        match &$self.0 {
-            Machine::Tcp($connection, _) => $call,
-            Machine::Mptcp($connection) => $call,
-            Machine::Sctp($connection) => $call,
-            Machine::Subflow($connection) => $call,
-        }
+        each!(@ &$self.0, $connection => $call)
     };
     (mut $self:ident, $connection:ident => $call:expr) => {
-        match &mut $self.0 {
-            Machine::Tcp($connection, _) => $call,
-            Machine::Mptcp($connection) => $call,
-            Machine::Sctp($connection) => $call,
-            Machine::Subflow($connection) => $call,
-        }
+        each!(@ &mut $self.0, $connection => $call)
     };
+    (@ $machine:expr, $connection:ident => $call:expr) => {{
+        let machine = $machine;
+        if let Machine::Mptcp($connection) = machine {
+            $call
+        } else if let Machine::Tcp($connection, _) = machine {
+            $call
+        } else {
+            match machine {
+                Machine::Sctp($connection) => $call,
+                Machine::Subflow($connection) => $call,
+                Machine::Mptcp(_) | Machine::Tcp(..) => unreachable!("it was asked for"),
+            }
+        }
+    }};
 }
 
 impl Connection {
@@ -227,6 +232,17 @@ impl Connection {
         }
     }
 
+    /// The application reads all that has arrived in order.
+    #[inline]
+    pub fn read_all(&mut self, now: SimTime) {
+        match &mut self.0 {
+            Machine::Tcp(c, _) if c.readable() > 0 => c.read(now, c.readable()),
+            Machine::Mptcp(c) if c.readable() > 0 => c.read(now, c.readable()),
+            Machine::Sctp(c) if c.readable() > Bytes::ZERO => c.read(c.readable()),
+            _ => {}
+        }
+    }
+
     /// Takes in a packet.
     pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
         each!(mut self, c => c.on_packet(now, packet));
@@ -335,23 +351,31 @@ impl Connection {
         }
     }
 
-    /// Bytes that have arrived and cannot be delivered because of a gap; with MPTCP the queues of the connection and
-    /// of its subflows together, so that the figure compares with that of TCP.
-    pub fn out_of_order(&self) -> Bytes {
+    /// Counts of arrived bytes, in one look.
+    #[inline]
+    pub fn intake(&self) -> Intake {
+        let of_tcp = |delivered, endpoint: &Endpoint| Intake {
+            delivered: Bytes(delivered),
+            out_of_order: Bytes(endpoint.receiver().out_of_order()),
+            waiting_for_others: None,
+        };
         match &self.0 {
-            Machine::Tcp(c, _) => Bytes(c.endpoint().receiver().out_of_order()),
-            Machine::Mptcp(c) => Bytes(c.out_of_order()),
-            Machine::Sctp(c) => c.out_of_order(),
-            Machine::Subflow(c) => Bytes(c.endpoint().receiver().out_of_order()),
+            Machine::Tcp(c, _) => of_tcp(c.delivered(), c.endpoint()),
+            Machine::Mptcp(c) => Intake {
+                delivered: Bytes(c.delivered()),
+                out_of_order: Bytes(c.out_of_order()),
+                waiting_for_others: Some(Bytes(c.waiting_for_others())),
+            },
+            Machine::Sctp(c) => {
+                Intake { delivered: c.delivered(), out_of_order: c.out_of_order(), waiting_for_others: None }
+            }
+            Machine::Subflow(c) => of_tcp(c.delivered(), c.endpoint()),
         }
     }
 
-    /// The part of `out_of_order` that is complete on its subflow and waits for other subflows; `None` without MPTCP.
-    pub fn waiting_for_others(&self) -> Option<Bytes> {
-        match &self.0 {
-            Machine::Mptcp(c) => Some(Bytes(c.waiting_for_others())),
-            Machine::Tcp(..) | Machine::Sctp(_) | Machine::Subflow(_) => None,
-        }
+    /// As `out_of_order` of the [`Intake`].
+    pub fn out_of_order(&self) -> Bytes {
+        self.intake().out_of_order
     }
 
     /// The part of `out_of_order` that waits for a gap on this subflow.

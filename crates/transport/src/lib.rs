@@ -31,6 +31,6 @@ pub use departure::Departure;
 pub use limit::Limit;
 pub use role::{AbortForm, Role};
 pub use setup::{NewCongestion, Setup};
-pub use stats::{SubflowGauges, SubflowStats};
+pub use stats::{Intake, SubflowGauges, SubflowStats};
 pub use summary::Summary;
 pub use tcp::sender::SenderState;

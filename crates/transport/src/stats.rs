@@ -5,6 +5,18 @@ use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 use crate::tcp::endpoint::Endpoint;
 use crate::tcp::sender::SenderState;
 
+/// Bytes that have arrived at one end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Intake {
+    /// In-order bytes delivered so far.
+    pub delivered: Bytes,
+    /// Bytes that have arrived and cannot be delivered because of a gap; with MPTCP the queues of the connection and of its
+    /// subflows together, so that the figure compares with that of TCP.
+    pub out_of_order: Bytes,
+    /// The part of `out_of_order` that is complete on its subflow and waits for other subflows; `None` without MPTCP.
+    pub waiting_for_others: Option<Bytes>,
+}
+
 /// State of a subflow, which can be read at any time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubflowGauges {

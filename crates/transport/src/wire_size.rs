@@ -7,6 +7,7 @@ use units::Bytes;
 use crate::config::{MptcpConfig, TcpConfig};
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::packet::{Body, Packet};
+use crate::seq::StreamOffset;
 use crate::space::SpaceSignal;
 use crate::tcp::segment::TcpSegment;
 
@@ -113,10 +114,17 @@ fn mptcp_size(option: &MptcpOption, payload: u32, form: &DssForm) -> u64 {
 #[derive(Clone, Debug)]
 pub(crate) struct PacketSizes {
     tcp: Arc<TcpConfig>,
-    dss: Option<DssForm>,
     /// Everything but payload, of a segment without SYN, SACK blocks and MPTCP option.
     plain: Bytes,
-    /// The same with a DSS that has a Data ACK alone, and with one that has a mapping too.
+    /// Of MPTCP; thousands of connections have none.
+    dss: Option<Box<DssSizes>>,
+}
+
+/// The same with a DSS.
+#[derive(Clone, Copy, Debug)]
+struct DssSizes {
+    form: DssForm,
+    /// With a Data ACK alone, and with a mapping too.
     with_data_ack: Bytes,
     with_mapping: Bytes,
     /// Payload up to which a segment has the DSS of `with_mapping`: one that was cut before may be larger.
@@ -128,30 +136,31 @@ impl PacketSizes {
     pub(crate) fn new(tcp: &Arc<TcpConfig>, dss: Option<DssForm>) -> Self {
         let timestamps = if tcp.options.timestamps { TIMESTAMPS } else { 0 };
         let plain = tcp.segment.header + tcp.segment.overhead + Bytes(timestamps);
-        let with = |option: fn(&DssForm) -> u64| plain + Bytes(dss.as_ref().map_or(0, option));
-        Self {
-            with_data_ack: with(DssForm::data_ack_size),
-            with_mapping: with(|dss| dss.mapping_size(dss.ack_bytes(0))),
-            largest_mapping: dss.filter(|dss| !dss.short_ack).map_or(u64::MAX, |dss| dss.long_payload),
-            plain,
-            tcp: Arc::clone(tcp),
-            dss,
-        }
+        let sizes = |form: DssForm| DssSizes {
+            with_data_ack: plain + Bytes(form.data_ack_size()),
+            with_mapping: plain + Bytes(form.mapping_size(form.ack_bytes(0))),
+            largest_mapping: if form.short_ack { u64::MAX } else { form.long_payload },
+            form,
+        };
+        Self { tcp: Arc::clone(tcp), plain, dss: dss.map(|form| Box::new(sizes(form))) }
     }
 
     /// Data ACKs are short because the peer has sent no data.
     #[inline]
     pub(crate) fn has_short_data_acks(&self) -> bool {
-        self.dss.is_some_and(|dss| dss.short_ack)
+        self.dss.as_deref().is_some_and(|dss| dss.form.short_ack)
     }
 
     /// The peer has sent data: Data ACKs are as long as its numbers from now on. Payload of a full segment then.
     pub(crate) fn lengthen_data_acks(&mut self) -> Bytes {
-        if let Some(dss) = &mut self.dss {
-            dss.short_ack = false;
-        }
-        *self = Self::new(&self.tcp, self.dss);
-        self.dss.map_or(self.tcp.segment.mss, |dss| dss.payload(self.tcp.segment.mss))
+        let long = |dss: &DssSizes| DssForm { short_ack: false, ..dss.form };
+        let form = self.dss.as_deref().map(long);
+        *self = Self::new(&self.tcp, form);
+        form.map_or(self.tcp.segment.mss, |form| form.payload(self.tcp.segment.mss))
+    }
+
+    fn form(&self) -> Option<&DssForm> {
+        self.dss.as_deref().map(|dss| &dss.form)
     }
 
     /// Leaves SACK blocks out where the options of a handshake leave no room for them: they are advice (RFC 2018), and data
@@ -160,10 +169,48 @@ impl PacketSizes {
     pub(crate) fn fit_sack(&self, segment: &mut TcpSegment) {
         let blocks = segment.sack.as_slice().len() as u64;
         let timestamps = if segment.timestamps.is_some() { TIMESTAMPS } else { 0 };
-        let mptcp = self.dss.map_or(0, |dss| mptcp_size(&segment.mptcp, segment.len, &dss));
+        let mptcp = self.form().map_or(0, |form| mptcp_size(&segment.mptcp, segment.len, form));
         if blocks > 0 && timestamps + mptcp + SACK_HEAD + SACK_BLOCK * blocks > OPTION_SPACE {
             segment.sack.clear();
         }
+    }
+
+    /// Everything but payload, of a segment of plain TCP without SYN and SACK blocks.
+    #[inline]
+    pub(crate) fn plain(&self) -> Bytes {
+        self.plain
+    }
+
+    /// The same of an MPTCP segment with a Data ACK, and a mapping of `payload` bytes if there are any.
+    #[inline]
+    pub(crate) fn with_dss(&self, payload: u32) -> Option<Bytes> {
+        let dss = self.dss.as_deref()?;
+        match payload {
+            0 => Some(dss.with_data_ack),
+            len => (u64::from(len) <= dss.largest_mapping).then_some(dss.with_mapping),
+        }
+    }
+
+    /// As `complete`, of a segment of the usual way, which has no SYN: without SACK blocks it has these `headers`, and its
+    /// payload begins at `offset`.
+    #[inline(always)]
+    pub(crate) fn complete_usual(
+        &self,
+        packet: &mut Packet,
+        window: Bytes,
+        (headers, offset): (Option<Bytes>, StreamOffset),
+    ) {
+        let Body::Tcp(segment) = &mut packet.body else { unreachable!("it has just been written") };
+        segment.window = window;
+        packet.payload = segment.len;
+        packet.offset = offset;
+        packet.size = match headers {
+            Some(headers) if segment.sack.is_empty() => Bytes(headers.0 + u64::from(segment.len)),
+            _ => self.any_size(segment, None),
+        };
+        debug_assert_eq!(packet.size, self.any_size(segment, None), "two sizes of {segment:?}");
+        debug_assert_eq!(packet.offset, segment.stream_offset(), "two offsets of {segment:?}");
+        packet.check();
     }
 
     /// Completes a packet whose segment is written: the window that it advertises, and what the envelope says of it.
@@ -192,13 +239,13 @@ impl PacketSizes {
         if segment.flags.syn || !segment.sack.is_empty() {
             return self.any_size(segment, None);
         }
-        let headers = match segment.mptcp {
-            MptcpOption::None => self.plain,
-            MptcpOption::Dss(Dss { data_ack: Some(_), dsn: None, .. }) => self.with_data_ack,
-            MptcpOption::Dss(Dss { data_ack: Some(_), dsn: Some(_), .. })
-                if u64::from(segment.len) <= self.largest_mapping =>
+        let headers = match (&segment.mptcp, self.dss.as_deref()) {
+            (MptcpOption::None, _) => self.plain,
+            (MptcpOption::Dss(Dss { data_ack: Some(_), dsn: None, .. }), Some(dss)) => dss.with_data_ack,
+            (MptcpOption::Dss(Dss { data_ack: Some(_), dsn: Some(_), .. }), Some(dss))
+                if u64::from(segment.len) <= dss.largest_mapping =>
             {
-                self.with_mapping
+                dss.with_mapping
             }
             _ => return self.any_size(segment, None),
         };
@@ -209,7 +256,7 @@ impl PacketSizes {
 
     #[inline(never)]
     fn any_size(&self, segment: &TcpSegment, signal: Option<&SpaceSignal>) -> Bytes {
-        wire_size(segment, signal, &self.tcp, self.dss.as_ref())
+        wire_size(segment, signal, &self.tcp, self.form())
     }
 }
 

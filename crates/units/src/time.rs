@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 use std::str::FromStr;
 
+use crate::as_real;
 use crate::parse::{UnitError, parse_quantity, print_quantity};
 
 /// A duration in nanoseconds.
@@ -38,8 +39,15 @@ impl Nanos {
 
     /// In seconds: the nearest number up to 2^53 ns, which are 104 days. A product with 1e-9 would be
     /// 30.000000000000004 for 30 s.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        self.as_f64() / 1e9
+    }
+
+    /// Nanoseconds, for formulas that are defined on reals.
+    #[inline]
+    pub fn as_f64(self) -> f64 {
+        as_real(self.0)
     }
 
     /// `self - other`, zero if `other` is longer.

@@ -4,11 +4,11 @@
 //! packets.
 
 use trace::{Histogram, TimeAverage, TimeLevels};
-use transport::Connection;
 use transport::packet::PathId;
 use transport::sctp::Delivery;
 use transport::seq::StreamOffset;
 use transport::tcp::ranges::Range;
+use transport::{Connection, Intake};
 use units::{Bytes, SimTime};
 
 use crate::flow::writes::Writes;
@@ -114,21 +114,20 @@ impl Recorder {
         flow: &mut FlowRecorder,
     ) {
         debug_assert!(now >= flow.start, "recorded before the flow started");
+        let Intake { delivered, out_of_order, waiting_for_others } = receiver.intake();
         if !self.by_message {
-            let more = self.writes.delivered(now, receiver.delivered(), &mut flow.delay);
+            let more = self.writes.delivered(now, delivered, &mut flow.delay);
             if more > Bytes::ZERO {
                 flow.delivered += more;
                 flow.last_delivery = now;
             }
         }
-        let out_of_order = receiver.out_of_order();
         debug_assert!(self.last_out_of_order <= flow.out_of_order.value(), "a part above the sum");
         if out_of_order == Bytes::ZERO && self.last_out_of_order == Bytes::ZERO {
             return;
         }
-        let waiting = receiver.waiting_for_others();
         // Mostly nothing is missing on any subflow.
-        if self.holding != 0 || out_of_order != waiting.unwrap_or_default() {
+        if self.holding != 0 || out_of_order != waiting_for_others.unwrap_or_default() {
             self.held_by(now, receiver, subflow, flow);
         }
         if out_of_order != self.last_out_of_order {
@@ -136,7 +135,7 @@ impl Recorder {
             flow.out_of_order.set(now, held);
             self.last_out_of_order = out_of_order;
         }
-        if let Some(waiting) = waiting
+        if let Some(waiting) = waiting_for_others
             && waiting != self.last_waiting
         {
             let start = flow.start;
@@ -147,6 +146,7 @@ impl Recorder {
         debug_assert!(self.last_waiting <= self.last_out_of_order, "waiting for others is out of order");
     }
 
+    #[inline(never)]
     fn held_by(&mut self, now: SimTime, receiver: &Connection, subflow: PathId, flow: &FlowRecorder) {
         let index = subflow.index();
         let held = receiver.held_by_subflow(index);
@@ -176,12 +176,22 @@ impl Recorder {
     pub(crate) fn sent(&mut self, now: SimTime, sender: &Connection, subflow: PathId) {
         let index = subflow.index();
         let Some(cwnd) = sender.cwnd(index) else { return };
-        let known = self.subflow(index);
-        match &mut known.cwnd {
-            None => known.cwnd = Some(TimeAverage::new(now, cwnd.as_f64())),
-            Some(average) if cwnd != known.last_cwnd => average.set(now, cwnd.as_f64()),
-            Some(_) => {}
+        match self.subflows.get_mut(index) {
+            Some(SubflowRecorder { cwnd: Some(average), last_cwnd, .. }) => {
+                if cwnd != *last_cwnd {
+                    *last_cwnd = cwnd;
+                    average.set(now, cwnd.as_f64());
+                }
+            }
+            _ => self.established(now, index, cwnd),
         }
-        known.last_cwnd = cwnd;
+    }
+
+    /// The handshake of a subflow is complete, and its sender has this window.
+    #[cold]
+    #[inline(never)]
+    fn established(&mut self, now: SimTime, index: usize, cwnd: Bytes) {
+        let known = self.subflow(index);
+        (known.cwnd, known.last_cwnd) = (Some(TimeAverage::new(now, cwnd.as_f64())), cwnd);
     }
 }

@@ -283,14 +283,14 @@ impl Streams {
 
     /// Lets one side read. Returns the instant to push for its next turn, if one is needed.
     pub(crate) fn read(&mut self, now: SimTime, side: Side, connection: &mut Connection) -> Option<SimTime> {
+        let Some(reader) = self.reader.as_mut().filter(|_| side == Side::Receiver) else {
+            connection.read_all(now);
+            return None;
+        };
         let readable = connection.readable();
         if readable == Bytes::ZERO {
             return None;
         }
-        let Some(reader) = self.reader.as_mut().filter(|_| side == Side::Receiver) else {
-            connection.read(now, readable);
-            return None;
-        };
         debug_assert!(reader.chunk > Bytes::ZERO, "a reader that reads nothing");
         if now >= reader.next {
             let bytes = readable.min(reader.chunk);

@@ -164,10 +164,10 @@ impl HostConnection {
         self.connection().map_or(Bytes::ZERO, Connection::delivered)
     }
 
-    /// The instant to push into the queue for its next deadline, if one is needed.
+    /// The instant to push into the queue for this deadline, if one is needed.
     #[inline]
-    pub(crate) fn arm(&mut self, now: SimTime) -> Option<SimTime> {
-        self.parts()?.arm(now)
+    pub(crate) fn arm_for(&mut self, deadline: SimTime) -> Option<SimTime> {
+        self.timer.set(deadline)
     }
 
     /// A timer entry came out of the queue. False if it was a stale one.

@@ -252,30 +252,42 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
 
     fn offer(&mut self, queue: &mut impl Schedule, now: SimTime, link: LinkId, packet: u32, size: Bytes) {
         self.show(now, link, true, packet);
-        let slot = &mut self.slots[link as usize];
-        if slot.strip != Strip::Never {
-            middlebox::cross(&mut slot.strip, self.packets.packet_mut(packet));
+        let LinkSlot { link: state, timer, strip } = &mut self.slots[link as usize];
+        if *strip != Strip::Never {
+            middlebox::cross(strip, self.packets.packet_mut(packet));
         }
-        match &mut slot.link {
-            Link::Fifo(fifo) => match fifo.offer(now, size, packet) {
-                Offered::Accepted => self.arm(queue, link),
-                Offered::QueueFull => self.lose(now, PacketEvent::DropQueue, link, packet),
-                Offered::LostInTransit => self.lose(now, PacketEvent::DropError, link, packet),
-            },
-            Link::Station(station) => {
-                station.offer(now, self.packets.describe(packet));
-                self.settle(now, link);
-                self.arm(queue, link);
+        let Link::Fifo(fifo) = state else { return self.offer_to_station(queue, now, link, packet) };
+        match fifo.offer(now, size, packet) {
+            Offered::Accepted => {
+                if let Some(at) = timer.set(fifo.next_arrival()) {
+                    queue.push_arrival(at, link);
+                }
             }
+            Offered::QueueFull => self.lose(now, PacketEvent::DropQueue, link, packet),
+            Offered::LostInTransit => self.lose(now, PacketEvent::DropError, link, packet),
         }
     }
 
+    #[inline(never)]
+    fn offer_to_station(&mut self, queue: &mut impl Schedule, now: SimTime, link: LinkId, packet: u32) {
+        let Link::Station(station) = &mut self.slots[link as usize].link else { return };
+        station.offer(now, self.packets.describe(packet));
+        self.settle(now, link);
+        self.arm(queue, link);
+    }
+
     /// The next packet that has arrived over `link`; a copy becomes a packet of its own.
+    #[inline]
     fn take_arrival(&mut self, now: SimTime, link: LinkId) -> Option<u32> {
-        let station = match &mut self.slots[link as usize].link {
-            Link::Fifo(fifo) => return fifo.take_arrival(now),
-            Link::Station(station) => station,
-        };
+        match &mut self.slots[link as usize].link {
+            Link::Fifo(fifo) => fifo.take_arrival(now),
+            Link::Station(_) => self.take_from_station(now, link),
+        }
+    }
+
+    #[inline(never)]
+    fn take_from_station(&mut self, now: SimTime, link: LinkId) -> Option<u32> {
+        let Link::Station(station) = &mut self.slots[link as usize].link else { return None };
         let arrival = station.take_arrival(now);
         self.settle(now, link);
         let Arrival { id, copy } = arrival?;
@@ -309,6 +321,7 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
         self.observe(now, PacketEvent::Mark, link, packet);
     }
 
+    #[inline(never)]
     fn lose(&mut self, now: SimTime, event: PacketEvent, link: LinkId, packet: u32) {
         self.observe(now, event, link, packet);
         self.packets.release(packet);
@@ -325,6 +338,14 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
     /// Shows a packet that crosses an interface to the tap.
     #[inline]
     fn show(&mut self, now: SimTime, link: LinkId, leaves: bool, packet: u32) {
+        if self.tap.is_some() {
+            self.show_tap(now, link, leaves, packet);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn show_tap(&mut self, now: SimTime, link: LinkId, leaves: bool, packet: u32) {
         if let Some(tap) = &mut self.tap {
             tap.crosses(now, link, leaves, self.packets.addresses(packet), self.packets.packet(packet));
         }

@@ -1,7 +1,7 @@
 //! Packets on their way: numbered, and numbers reused last in, first out, so that the warm ones come first.
 //!
-//! May: hold them. May not: look into a body, whose type is a parameter. The header, which routers read, is kept apart
-//! from the packet.
+//! May: hold them. May not: look into a body, whose type is a parameter. The header, which routers read, is kept beside
+//! the packet.
 
 use transport::packet::{Ecn, Packet};
 
@@ -21,11 +21,17 @@ pub(crate) struct Header {
     pub(crate) hash: u64,
 }
 
+/// The place of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place<B> {
+    header: Header,
+    packet: Packet<B>,
+}
+
 /// Packets by number. Memory grows to the largest number of packets held at once and stays.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packets<B> {
-    headers: Vec<Header>,
-    packets: Vec<Packet<B>>,
+    places: Vec<Place<B>>,
     free: Vec<u32>,
 }
 
@@ -35,19 +41,18 @@ impl<B: Copy + Default> Packets<B> {
         if let Some(number) = self.free.pop() {
             return number;
         }
-        self.headers.push(Header::default());
-        self.packets.push(Packet::default());
-        (self.headers.len() - 1) as u32
+        self.places.push(Place::default());
+        (self.places.len() - 1) as u32
     }
 
     /// Addresses a packet that has been written.
     pub(crate) fn address(&mut self, number: u32, header: Header) {
-        self.headers[number as usize] = header;
+        self.places[number as usize].header = header;
     }
 
     /// The header of a packet.
     pub(crate) fn header(&self, number: u32) -> &Header {
-        &self.headers[number as usize]
+        &self.places[number as usize].header
     }
 
     /// The addresses of a packet.
@@ -58,7 +63,7 @@ impl<B: Copy + Default> Packets<B> {
 
     /// A packet, which stays readable until the number is used again.
     pub(crate) fn packet(&self, number: u32) -> &Packet<B> {
-        &self.packets[number as usize]
+        &self.places[number as usize].packet
     }
 
     /// A packet as links see it.
@@ -75,33 +80,32 @@ impl<B: Copy + Default> Packets<B> {
 
     /// A packet, to be changed on its way.
     pub(crate) fn packet_mut(&mut self, number: u32) -> &mut Packet<B> {
-        &mut self.packets[number as usize]
+        &mut self.places[number as usize].packet
     }
 
     /// A queue has marked the packet: congestion experienced.
     pub(crate) fn mark(&mut self, number: u32) {
-        let marked = self.packets[number as usize].mark();
+        let marked = self.places[number as usize].packet.mark();
         debug_assert!(marked, "packet {number} does not carry ECN");
     }
 
     /// Stores a copy of a packet and returns its number.
     pub(crate) fn copy(&mut self, number: u32) -> u32 {
-        let (header, packet) = (*self.header(number), *self.packet(number));
+        let copied = self.places[number as usize];
         let copy = self.reserve();
-        self.packets[copy as usize] = packet;
-        self.address(copy, header);
+        self.places[copy as usize] = copied;
         copy
     }
 
     /// Gives `number` back.
     pub(crate) fn release(&mut self, number: u32) {
-        debug_assert!(self.free.len() < self.headers.len(), "packet {number} released twice");
+        debug_assert!(self.free.len() < self.places.len(), "packet {number} released twice");
         self.free.push(number);
     }
 
     /// Packets held.
     pub(crate) fn len(&self) -> usize {
-        self.headers.len() - self.free.len()
+        self.places.len() - self.free.len()
     }
 }
 

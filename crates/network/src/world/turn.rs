@@ -20,7 +20,7 @@ use crate::host::connection::Parts;
 use crate::host::socket::{AppSocket, SocketId};
 use crate::net::network::Delivery;
 use crate::observe::{trace_delivery, trace_sending, trace_states};
-use crate::world::World;
+use crate::world::{ALL_SUBFLOWS, World};
 
 /// Why a turn pauses, and where it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,8 +240,12 @@ impl Turn<'_> {
         {
             self.limits.after(self.now, self.end.connection, waits, self.changed);
         }
-        if let Some(at) = self.end.arm(self.now) {
-            self.queue.push(at, Event::Timer(self.socket));
+        if departure != Departure::Answer || self.changed == ALL_SUBFLOWS {
+            if let Some(at) = self.end.arm(self.now) {
+                self.queue.push(at, Event::Timer(self.socket));
+            }
+        } else {
+            debug_assert_eq!(self.end.arm(self.now), None, "an answer has brought a deadline nearer");
         }
         Pause::Over(self.ended && !waits)
     }

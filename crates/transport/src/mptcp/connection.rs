@@ -149,7 +149,6 @@ impl MptcpConnection {
     pub fn read(&mut self, now: SimTime, bytes: u64) {
         let Self { receive, subflows, .. } = self;
         receive.on_read(now, bytes, || subflows.iter().filter_map(Subflow::receive_rtt).max());
-        // Mostly not even the whole buffer would be news.
         if receive.deserves_update(subflows.held(), Bytes::MAX)
             && receive.deserves_update(subflows.held(), subflows.largest_window_limit())
         {

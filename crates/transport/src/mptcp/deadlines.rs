@@ -30,22 +30,29 @@ impl Deadlines {
         self.stale.insert(i);
     }
 
+    /// Some deadline may have moved since the last `bound`.
+    #[inline]
+    pub(super) fn have_moved(&self) -> bool {
+        !self.stale.is_empty()
+    }
+
     /// Deadlines have passed and have been acted upon: the bound is that of no subflow any more.
     pub(super) fn forget(&mut self, subflows: usize) {
         (self.stale, self.bound) = (SubflowSet::below(subflows), SimTime::NEVER);
     }
 
-    /// No deadline is earlier.
+    /// No deadline is earlier. `busy` subflows may owe something.
     #[inline]
-    pub(super) fn bound(&mut self, subflows: &[Option<Subflow>]) -> SimTime {
+    pub(super) fn bound(&mut self, subflows: &[Option<Subflow>], busy: SubflowSet) -> SimTime {
+        let mut moved = std::mem::take(&mut self.stale).union(busy);
         // Mostly a single one, for which a loop is dear.
-        while let Some(i) = self.stale.first() {
-            self.stale.remove(i);
+        while let Some(i) = moved.first() {
+            moved.remove(i);
             if let Some(subflow) = &subflows[i] {
                 self.bound = self.bound.min(subflow.next_deadline());
             }
         }
-        self.check(subflows);
+        self.check(subflows, busy);
         self.bound
     }
 
@@ -57,12 +64,12 @@ impl Deadlines {
     }
 
     /// Asserts what holds between calls, in debug builds.
-    pub(super) fn check(&self, subflows: &[Option<Subflow>]) {
+    pub(super) fn check(&self, subflows: &[Option<Subflow>], busy: SubflowSet) {
         debug_assert!(
             subflows
                 .iter()
                 .enumerate()
-                .filter(|(i, _)| !self.stale.contains(*i))
+                .filter(|(i, _)| !self.stale.union(busy).contains(*i))
                 .filter_map(|(_, s)| s.as_ref())
                 .all(|s| self.bound <= s.next_deadline()),
             "a deadline moved ahead of the bound and its subflow was not touched"

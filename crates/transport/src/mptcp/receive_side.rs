@@ -78,6 +78,7 @@ impl ReceiveSide {
     /// Data arrived, in order on its subflow. Duplicates are dropped.
     #[inline]
     pub(super) fn on_data(&mut self, data: Range<Dsn>) {
+        self.window.unsettle();
         if data.end <= self.next {
             return;
         }
@@ -96,6 +97,7 @@ impl ReceiveSide {
 
     /// DATA_FIN with this number arrived.
     pub(super) fn on_fin(&mut self, dsn: Dsn) {
+        self.window.unsettle();
         self.fin = Some(dsn);
         self.take_fin();
         self.check();
@@ -111,6 +113,7 @@ impl ReceiveSide {
     pub(super) fn on_read(&mut self, now: SimTime, bytes: u64, slowest: impl Fn() -> Option<Nanos>) {
         debug_assert!(bytes <= self.readable(), "{bytes} bytes read of {}", self.readable());
         self.read += bytes;
+        self.window.unsettle();
         // Data of several subflows comes out of order without any loss. Linux does not count it (`mptcp_rcvbuf_grow` since commit
         // 6b329393502e, which 6.18 has got as well).
         self.buffer.on_read(now, bytes, slowest, || 0);
@@ -139,8 +142,18 @@ impl ReceiveSide {
     /// it: the window is shared, so it is never less than another subflow has told (`mptcp_set_rwin` in Linux).
     #[inline]
     pub(super) fn offer_window(&mut self, held: u64, limit: Bytes) -> Bytes {
+        let settles = (held == 0).then_some(limit);
+        if held == 0
+            && let Some(window) = self.window.offered(self.next, limit)
+        {
+            debug_assert!(
+                self.window.would_offer(&self.tcp, self.next, self.room(held, limit)) == window,
+                "the window has changed unnoticed"
+            );
+            return window;
+        }
         let room = self.room(held, limit);
-        self.window.offer(&self.tcp, self.next, room)
+        self.window.offer(&self.tcp, self.next, room, settles)
     }
 
     /// The window that would be advertised; `held` as above.

@@ -241,8 +241,9 @@ impl Subflows {
         let Some(Some(subflow)) = self.list.get_mut(i) else { return false };
         let taken = !self.hold_back && subflow.on_next_data(now, segment);
         if taken {
+            // It owes an ACK now or later, which is no deadline before it has been asked for it.
             self.busy.insert(i);
-            self.touch(i);
+            self.views.touch(i);
         }
         taken
     }
@@ -331,8 +332,9 @@ impl Subflows {
         let Some(Some(subflow)) = self.list.get_mut(i) else { return false };
         let alone = subflow.write_ack(now, self.sack_blocks[1], packet);
         if alone {
+            // Nothing is due earlier than before.
             self.busy.remove(i);
-            self.touch(i);
+            self.views.touch(i);
         }
         alone
     }
@@ -385,10 +387,16 @@ impl Subflows {
         self.deadlines.first(&self.list)
     }
 
+    /// A deadline may be nearer than at the last `wake_at`.
+    #[inline]
+    pub(super) fn deadlines_moved(&self) -> bool {
+        self.deadlines.have_moved()
+    }
+
     /// No deadline is earlier.
     #[inline]
     pub(super) fn wake_at(&mut self) -> SimTime {
-        self.deadlines.bound(&self.list)
+        self.deadlines.bound(&self.list, self.busy)
     }
 
     /// All deadlines that were due have been acted upon.
@@ -570,7 +578,7 @@ impl Subflows {
         debug_assert_eq!(self.held, held, "bytes out of order on all subflows");
         let strange = self.busy.minus(SubflowSet::below(self.list.len()));
         debug_assert!(strange.is_empty(), "{strange:?} have something to send and do not exist");
-        self.deadlines.check(&self.list);
+        self.deadlines.check(&self.list, self.busy);
         self.views.check(&self.list, self.mss.0, &self.tcp);
         self.iter().for_each(Subflow::check);
     }

@@ -114,6 +114,9 @@ fn tuned(copied: u64, space: u64, more: u64) -> u64 {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AdvertisedWindow<P> {
     right: P,
+    /// Under this limit nothing has changed since it was last offered: an end that only sends offers the same with each
+    /// segment.
+    settled: Option<Bytes>,
 }
 
 /// A receive buffer as its window sees it.
@@ -140,9 +143,23 @@ impl<P: Position> AdvertisedWindow<P> {
         self.right
     }
 
-    /// Window to advertise from `next`.
+    /// Something has arrived or was read: the window may be another one.
     #[inline]
-    pub fn offer(&mut self, config: &TcpConfig, next: P, room: Room) -> Bytes {
+    pub fn unsettle(&mut self) {
+        self.settled = None;
+    }
+
+    /// The window to advertise from `next` if it was offered under this `limit`, and nothing has changed since.
+    #[inline]
+    pub fn offered(&self, next: P, limit: Bytes) -> Option<Bytes> {
+        let same = self.settled == Some(limit);
+        same.then(|| Bytes(self.right.distance().saturating_sub(next.distance())))
+    }
+
+    /// Window to advertise from `next`. Under the limit `settles` it remains so until something arrives or is read.
+    #[inline]
+    pub fn offer(&mut self, config: &TcpConfig, next: P, room: Room, settles: Option<Bytes>) -> Bytes {
+        self.settled = settles;
         let (wanted, right) = (self.wanted(config, next, room.free), self.right.distance());
         if wanted - right >= config.segment.mss.0.min(room.size.0 / 2).max(1) {
             self.right = P::at(wanted);
@@ -151,7 +168,12 @@ impl<P: Position> AdvertisedWindow<P> {
         Bytes(self.right.distance().saturating_sub(next.distance()))
     }
 
-    /// The window that `offer` would return, without advertising it.
+    /// The result of `offer` now.
+    pub fn would_offer(mut self, config: &TcpConfig, next: P, room: Room) -> Bytes {
+        self.offer(config, next, room, None)
+    }
+
+    /// All of the room, without advertising it.
     pub fn peek(&self, config: &TcpConfig, next: P, room: Room) -> Bytes {
         Bytes(self.wanted(config, next, room.free).saturating_sub(next.distance()))
     }
@@ -161,6 +183,10 @@ impl<P: Position> AdvertisedWindow<P> {
     #[inline]
     pub fn deserves_update(&self, config: &TcpConfig, next: P, room: Room) -> bool {
         let known = self.right.distance().saturating_sub(next.distance());
+        if known > 0 && 2 * known > room.size.0 {
+            // Not even the whole buffer would be twice as much.
+            return false;
+        }
         let now = self.wanted(config, next, room.free).saturating_sub(next.distance());
         now >= 2 * known && now - known >= (2 * config.segment.mss.0).min(room.size.0 / 2).max(1)
     }

@@ -15,7 +15,7 @@ use crate::config::{SendBuffer, TcpConfig};
 use crate::departure::Departure;
 use crate::packet::{Body, Packet, PathId};
 use crate::role::Role;
-use crate::seq::Seq;
+use crate::seq::{Seq, StreamOffset};
 use crate::setup::Setup;
 use crate::wire_size::{PacketSizes, sack_room};
 
@@ -129,6 +129,7 @@ impl TcpConnection {
     pub fn read(&mut self, now: SimTime, bytes: u64) {
         debug_assert!(bytes <= self.readable());
         self.read += bytes;
+        self.window.unsettle();
         let (endpoint, next) = (&self.endpoint, self.endpoint.receiver().next());
         let ahead = || endpoint.receiver().out_of_order_end().saturating_since(next).0;
         self.buffer.on_read(now, bytes, || endpoint.receive_rtt(), ahead);
@@ -190,6 +191,7 @@ impl TcpConnection {
         }
         let taken = segment.end() <= self.window.right() && self.endpoint.on_next_data(now, segment);
         if taken {
+            self.window.unsettle();
             self.endpoint.open_window(segment.len, self.free());
         }
         taken
@@ -198,6 +200,9 @@ impl TcpConnection {
     #[inline(never)]
     fn take_in(&mut self, now: SimTime, packet: &Packet) {
         let Some(segment) = packet.segment() else { return };
+        if segment.sequence_len() > Bytes::ZERO {
+            self.window.unsettle();
+        }
         if segment.payload().end > self.window.right() && segment.len > 0 && self.endpoint.is_established() {
             self.on_segment_beyond(now, packet, segment);
         } else {
@@ -249,17 +254,43 @@ impl TcpConnection {
     /// Writes the next packet into `packet`; call until there is none.
     #[inline(never)]
     pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
-        let offer = Offer { sack_blocks: self.sack_blocks, may_send: true };
+        // An end that only receives.
+        if self.endpoint.write_ack(now, self.sack_blocks[1], packet) {
+            let window = self.offer_window();
+            self.sizes.complete_usual(packet, window, (Some(self.sizes.plain()), StreamOffset::START));
+            let waits = self.endpoint.sender().outstanding() > 0;
+            return if waits { Departure::LastPacket } else { Departure::Answer };
+        }
         if self.endpoint.rests_now(now) {
             return Departure::Nothing;
         }
+        if let Some(seq) = self.endpoint.write_data(now, self.sack_blocks[0], packet) {
+            let offset = StreamOffset((seq - Seq::FIRST_DATA).0);
+            let window = self.offer_window();
+            self.sizes.complete_usual(packet, window, (Some(self.sizes.plain()), offset));
+            return if self.endpoint.rests_after_data() { Departure::LastPacket } else { Departure::Packet };
+        }
+        let offer = Offer { sack_blocks: self.sack_blocks, may_send: true };
         let Some(written) = self.endpoint.poll_transmit(now, &offer, packet) else {
             return Departure::Nothing;
         };
-        let next = self.endpoint.receiver().next();
-        let window = self.window.offer(&self.config, next, self.room());
+        let window = self.offer_window();
         self.sizes.complete(packet, window);
         if self.endpoint.rests_after(written) { Departure::LastPacket } else { Departure::Packet }
+    }
+
+    /// The window of the next segment.
+    #[inline]
+    fn offer_window(&mut self) -> Bytes {
+        let (next, limit) = (self.endpoint.receiver().next(), self.endpoint.window_limit());
+        if let Some(window) = self.window.offered(next, limit) {
+            debug_assert!(
+                self.window.would_offer(&self.config, next, self.room()) == window,
+                "the window has changed unnoticed"
+            );
+            return window;
+        }
+        self.window.offer(&self.config, next, self.room(), Some(limit))
     }
 
     /// The window it would advertise.

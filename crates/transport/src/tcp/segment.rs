@@ -24,10 +24,13 @@ pub struct Flags {
 }
 
 impl Flags {
+    /// ACK and nothing else.
+    pub const ACK: Self = Self { syn: false, ack: true, fin: false, rst: false, ece: false, cwr: false };
+
     /// ACK is set and nothing else.
     #[inline]
     pub fn is_ack_alone(self) -> bool {
-        self.ack && !(self.syn | self.fin | self.rst | self.ece | self.cwr)
+        self == Self::ACK
     }
 }
 

@@ -35,7 +35,7 @@ impl MptcpConnection {
     /// Takes in a packet; one that carries no segment of TCP is ignored.
     #[inline(never)]
     pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
-        if !self.on_usual_packet(now, packet) {
+        if !self.on_usual_packet(now, packet) && !self.on_data_or_ack(now, packet) {
             let Some(segment) = packet.segment() else { return };
             self.usual.leave();
             self.take_in(now, packet, segment);
@@ -53,18 +53,7 @@ impl MptcpConnection {
         if !usual && !self.admits(now, packet.path, segment) {
             return;
         }
-        // Only a sender with data in flight has a congestion control that may look at its siblings.
-        if !self.send.outstanding().is_empty() {
-            self.subflows.freshen_paths();
-        }
-        let waits = self.send.waits_to_expand(&self.subflows);
-        let Some(input) = self.subflows.on_packet(now, i, packet) else { return };
-        if input.acked {
-            self.placement.note_ack();
-        }
-        if waits {
-            self.send.expand(i, &mut self.subflows);
-        }
+        let Some(input) = self.pass_to_subflow(now, i, packet) else { return };
         if !usual {
             self.on_option(now, i, segment, &input);
         }
@@ -80,6 +69,24 @@ impl MptcpConnection {
         self.subflows.after_segment(i);
         self.watch_progress(now);
         self.follow_the_peer();
+    }
+
+    /// Subflow `i` takes in a packet; `None` if it does not exist.
+    #[inline]
+    pub(super) fn pass_to_subflow(&mut self, now: SimTime, i: usize, packet: &Packet) -> Option<Input> {
+        // Only a sender with data in flight has a congestion control that may look at its siblings.
+        if !self.send.outstanding().is_empty() {
+            self.subflows.freshen_paths();
+        }
+        let waits = self.send.waits_to_expand(&self.subflows);
+        let input = self.subflows.on_packet(now, i, packet)?;
+        if input.acked {
+            self.placement.note_ack();
+        }
+        if waits {
+            self.send.expand(i, &mut self.subflows);
+        }
+        Some(input)
     }
 
     /// Nothing is to be negotiated any more, neither on the connection nor on subflow `i`.

@@ -1,7 +1,8 @@
 //! The usual way of a connection, on one page, while nothing is negotiated, signalled, sent again or closed. Two kinds of
 //! segments arrive, the next data of a subflow and a bare ACK of new data; two kinds leave, the ACK that answers data
 //! and a full segment of new data on the only subflow with room. Each is one straight function through connection,
-//! subflow, endpoint and sender or receiver. Where several subflows could send the scheduler is asked (`poll_choosing`).
+//! subflow, endpoint and sender or receiver. Where a subflow has gaps its data and ACKs take their own way through it
+//! (`on_data_or_ack`), and where several subflows could send the scheduler is asked (`poll_choosing`).
 //!
 //! The general way (`input.rs`, `output.rs`) has the same effects on such a segment, as `tests/usual.rs` shows. A scheduler
 //! that queues on subflows, copies, or looks at the oldest segment has no usual way.
@@ -13,7 +14,7 @@ use super::MptcpConnection;
 use crate::departure::Departure;
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::packet::{Body, Packet};
-use crate::seq::Dsn;
+use crate::seq::{Dsn, StreamOffset};
 use crate::tcp::ranges::Range;
 use crate::tcp::segment::TcpSegment;
 
@@ -61,6 +62,29 @@ impl MptcpConnection {
         taken
     }
 
+    /// Takes in any other data or ACK while the usual way is open: above a gap, into one, or with SACK blocks. Only subflow `i`
+    /// has to look whether that is usual. False if the packet is something else; then nothing has changed.
+    #[inline(never)]
+    pub(super) fn on_data_or_ack(&mut self, now: SimTime, packet: &Packet) -> bool {
+        let Body::Tcp(segment) = &packet.body else { return false };
+        let MptcpOption::Dss(dss) = &segment.mptcp else { return false };
+        if !self.usual.is_open() || dss.data_fin || !segment.flags.is_ack_alone() {
+            return false;
+        }
+        let i = packet.path.index();
+        if let Some(input) = self.pass_to_subflow(now, i, packet) {
+            if let Some(received) = input.received {
+                self.open_window(i, segment, received);
+                self.on_received(i, segment, dss.dsn, received);
+            }
+            self.send.on_data_ack(dss.data_ack.unwrap_or(Dsn::FIRST_DATA), segment.window.0);
+            self.subflows.after_segment(i);
+            self.watch_progress(now);
+            self.follow_the_peer();
+        }
+        true
+    }
+
     /// The segment alone is what has come into order on its subflow, and goes to the connection.
     #[inline(always)]
     fn on_next_data(&mut self, now: SimTime, i: usize, segment: &TcpSegment, dsn: Dsn) -> bool {
@@ -103,7 +127,8 @@ impl MptcpConnection {
                 if self.subflows.write_ack(now, i, packet) {
                     self.complete_usual(i, None, packet);
                     self.watch_progress(now);
-                    return Departure::LastPacket;
+                    let waits = !self.send.outstanding().is_empty() || self.subflows.deadlines_moved();
+                    return if waits { Departure::LastPacket } else { Departure::Answer };
                 }
                 if self.subflows.rests_now(now, i) {
                     self.watch_progress(now);
@@ -134,9 +159,11 @@ impl MptcpConnection {
     fn complete_usual(&mut self, i: usize, dsn: Option<Dsn>, packet: &mut Packet) {
         let Body::Tcp(segment) = &mut packet.body else { unreachable!("it has just been written") };
         segment.mptcp = MptcpOption::Dss(Dss { data_ack: Some(self.receive.next()), dsn, data_fin: false });
+        let headers = self.sizes.with_dss(segment.len);
+        let offset = dsn.map_or(StreamOffset::START, |dsn| StreamOffset((dsn - Dsn::FIRST_DATA).0));
         let limit = self.subflows.window_limit(i);
         let window = self.receive.offer_window(self.subflows.held(), limit);
-        self.sizes.complete(packet, window);
+        self.sizes.complete_usual(packet, window, (headers, offset));
     }
 
     /// The same where several subflows could send, or something small.

@@ -128,7 +128,7 @@ impl Inbox {
 
     /// The window to tell with this Data ACK.
     pub(super) fn offer_window(&mut self, tcp: &TcpConfig, ack: Dsn, room: Room) -> Bytes {
-        self.window.offer(tcp, ack, room)
+        self.window.offer(tcp, ack, room, None)
     }
 
     /// The same, without telling it.

@@ -72,6 +72,15 @@ impl Endpoint {
         alone
     }
 
+    /// The usual departure from an end that sends: the next full segment. Returns its sequence number; `None` if it is something
+    /// else that leaves, or nothing; then nothing has changed.
+    #[inline(always)]
+    pub fn write_data(&mut self, now: SimTime, blocks: usize, packet: &mut Packet) -> Option<Seq> {
+        let sent = if self.usual.is_open() { self.sender.next_full(now) } else { None }?;
+        self.write_usual(now, (sent.seq, sent.len), false, blocks, packet);
+        Some(sent.seq)
+    }
+
     /// Data of `len` bytes may be given to it with `pass`, if its windows have room.
     #[inline]
     pub fn may_pass(&self, len: u64) -> bool {
@@ -149,6 +158,12 @@ impl Endpoint {
         if !self.usual.is_open() {
             return written.last && !self.may_have_something();
         }
+        self.rests_after_data()
+    }
+
+    /// The same after `write_data`.
+    #[inline]
+    pub fn rests_after_data(&mut self) -> bool {
         !self.receiver.owes_ack() && self.sender.rests()
     }
 

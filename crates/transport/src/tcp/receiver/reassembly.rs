@@ -160,14 +160,17 @@ impl ReassemblyQueue {
     /// ranges that have changed last.
     #[inline]
     pub(super) fn report_into(&mut self, limit: usize, blocks: &mut SackBlocks) {
-        let duplicate = self.duplicate.take();
-        if limit > 0 && (duplicate.is_some() || !self.out_of_order.is_empty()) {
-            self.write_blocks(duplicate, limit, blocks);
+        if self.duplicate.is_some() || !self.out_of_order.is_empty() {
+            self.write_blocks(limit, blocks);
         }
     }
 
     #[cold]
-    fn write_blocks(&self, duplicate: Option<Range<Seq>>, limit: usize, blocks: &mut SackBlocks) {
+    fn write_blocks(&mut self, limit: usize, blocks: &mut SackBlocks) {
+        let duplicate = self.duplicate.take();
+        if limit == 0 {
+            return;
+        }
         debug_assert!(blocks.as_slice().is_empty(), "blocks of another acknowledgement");
         if let Some(duplicate) = duplicate {
             blocks.push(duplicate);

@@ -116,6 +116,7 @@ impl Controller {
         }
     }
 
+    #[inline(never)]
     fn refresh_extensions(&mut self) {
         let Capabilities { pacing, overdraft, shared_state, probing, .. } = self.capabilities;
         if pacing {

@@ -326,7 +326,7 @@ impl Sender {
             loss_interval: self.congestion.loss_interval(),
             threshold: self.congestion.threshold(),
             measured_rate: self.congestion.measured_rate(),
-            ..PathView::new(cwnd as f64, srtt, self.send.mss() as f64, coupled)
+            ..PathView::new(Bytes(cwnd).as_f64(), srtt, Bytes(self.send.mss()).as_f64(), coupled)
         }
     }
 

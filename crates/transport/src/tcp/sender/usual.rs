@@ -191,6 +191,17 @@ impl Sender {
         })
     }
 
+    /// As `next`, if that is a full segment on the usual way. Otherwise nothing has changed.
+    #[inline(always)]
+    pub fn next_full(&mut self, now: SimTime) -> Option<Transmission> {
+        let full = self.usual.is_open() && matches!(self.prospect(), Prospect::Segment);
+        full.then(|| {
+            self.restart_after_idle(now);
+            let fresh = self.send.advance(self.send.mss());
+            self.send_usual(now, fresh, self.send.mss())
+        })
+    }
+
     /// The result of `next` while the usual way is open.
     #[inline(always)]
     fn prospect(&self) -> Prospect {
