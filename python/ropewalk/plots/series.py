@@ -259,7 +259,7 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
         legend_title=SUBFLOWS,
         caption=choice.caption(
             f"Areas: payload that reached the receiver, first copies, means over {bins.width:g} s. Lines: "
-            "payload delivered in order; the best path alone, as plain TCP under the same seed; capacity of "
+            "payload delivered in order; the best path alone under the same seed; capacity of "
             "the paths, headers included."
         ),
     )
