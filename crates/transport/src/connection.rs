@@ -5,6 +5,7 @@ use units::{Bytes, SimTime};
 
 use crate::address::AddressPair;
 use crate::config::MptcpConfig;
+use crate::convert::ConvertMessage;
 use crate::departure::Departure;
 use crate::limit::Limit;
 use crate::mptcp::option::MptcpOption;
@@ -120,6 +121,16 @@ impl Connection {
     /// Client: the first SYN becomes ready.
     pub fn open(&mut self) {
         each!(mut self, c => c.open());
+    }
+
+    /// The first SYN or SYN/ACK of this end has this payload, between a client and a converter; before `open`, or before the SYN
+    /// of the peer.
+    pub fn say(&mut self, message: ConvertMessage) {
+        match &mut self.0 {
+            Machine::Tcp(c, _) => c.say(message),
+            Machine::Mptcp(c) => c.say(message),
+            Machine::Sctp(_) | Machine::Subflow(_) => debug_assert!(false, "{message:?}"),
+        }
     }
 
     /// The application appends `bytes` to the stream.

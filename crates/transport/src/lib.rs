@@ -9,6 +9,7 @@
 mod address;
 pub mod config;
 mod connection;
+pub mod convert;
 mod departure;
 mod limit;
 pub mod mptcp;

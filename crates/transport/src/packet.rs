@@ -264,8 +264,10 @@ impl Packet {
             assert!(segment.seq > crate::seq::Seq::SYN || payload == 0, "number 0 is the SYN: {self:?}");
         }
         if let Body::Space(SpaceSegment { segment, signal }) = &self.body {
-            let alone = segment.mptcp == MptcpOption::None || signal.is_low_priority();
-            assert!(alone, "only dummies travel on subflows of MPTCP: {self:?}");
+            let converts = matches!(signal, SpaceSignal::Convert(_));
+            assert!(!converts || segment.flags.syn, "a message for a converter opens a stream: {self:?}");
+            let alone = segment.mptcp == MptcpOption::None || signal.is_low_priority() || converts;
+            assert!(alone, "neither SCPS-TP nor STP travels on subflows of MPTCP: {self:?}");
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::mptcp::option::MptcpOption;
 use crate::packet::{Body, Packet};
 use crate::sctp::chunk::{Control, SctpPacket};
 use crate::seq::Seq;
+use crate::space::SpaceSignal;
 use crate::tcp::ranges::Range;
 use crate::tcp::segment::TcpSegment;
 use crate::udp::Datagram;
@@ -32,7 +33,13 @@ impl Packet {
     pub fn summary(&self) -> Summary {
         let mut summary = match &self.body {
             Body::Tcp(segment) => Summary::of(segment),
-            Body::Space(space) => Summary::of(&space.segment),
+            Body::Space(space) => {
+                let mut summary = Summary::of(&space.segment);
+                if let SpaceSignal::Convert(message) = space.signal {
+                    summary.option = message.name();
+                }
+                summary
+            }
             Body::Sctp(packet) => Summary::of_sctp(packet),
             Body::Udp(Datagram { number, .. }) => {
                 Summary { sequence: Range::new(*number, number + 1), ..Summary::default() }

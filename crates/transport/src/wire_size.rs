@@ -281,8 +281,8 @@ fn wire_size(
         options += mptcp_size(&segment.mptcp, segment.len, form);
     }
     debug_assert!(options <= OPTION_SPACE, "{options} bytes of options in {segment:?}");
-    let dummy = if let Some(SpaceSignal::Dummy { len }) = signal { *len } else { 0 };
-    tcp.segment.header + tcp.segment.overhead + Bytes(options + u64::from(segment.len) + u64::from(dummy))
+    let beside = signal.map_or(0, SpaceSignal::payload);
+    tcp.segment.header + tcp.segment.overhead + Bytes(options + u64::from(segment.len) + u64::from(beside))
 }
 
 /// Bytes of what a transport over space links says, padded. `blocks` are those of a STAT or USTAT.
@@ -291,7 +291,7 @@ fn signal_size(signal: &SpaceSignal, blocks: u64) -> u64 {
     const WORD: u64 = 4;
     match signal {
         // Dummies and their answers are told by a reserved bit of the header.
-        SpaceSignal::Dummy { .. } | SpaceSignal::DummyAnswer => 0,
+        SpaceSignal::Dummy { .. } | SpaceSignal::DummyAnswer | SpaceSignal::Convert(_) => 0,
         SpaceSignal::ScpsCapable => 4,
         // Kind, length, two numbers of 16 bits, the bit vector.
         SpaceSignal::Snack(snack) => padded(6 + u64::from(snack.bits).div_ceil(8)),

@@ -5,11 +5,26 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use testkit::{Act, Duo, Fault, Reading, Way, Wire, setups};
+use transport::Connection;
 use transport::config::{
     AddressEndpoint, EndpointFlags, FlightAfterTimeout, IdleRestart, InKernel, LossMeans, PathManager,
     Reassembly, RecoveryKind, ReinjectOn, Reinjection, Reliability, RtoFloor, TcpConfig,
 };
+use transport::convert::ConvertMessage;
 use units::{Bytes, Nanos, SimTime};
+
+/// Every second pair is a client and a converter (RFC 8803), whose SYNs have a payload.
+fn converting(
+    (mut client, mut server): (Connection, Connection),
+    seed: u64,
+    extended: bool,
+) -> (Connection, Connection) {
+    if seed % 2 == 1 {
+        client.say(ConvertMessage::Connect { extended });
+        server.say(ConvertMessage::Accepted { options: extended.then_some(12) });
+    }
+    (client, server)
+}
 
 /// One way of losing things on `wires` wires.
 fn fault(wires: usize) -> impl Strategy<Value = Fault> {
@@ -184,7 +199,7 @@ proptest! {
         (download, seed) in any::<(bool, u64)>(),
     ) {
         let config = suited(config, control);
-        let (client, server) = setups::tcp_pair(&config, control);
+        let (client, server) = converting(setups::tcp_pair(&config, control), seed, false);
         let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading).with_bytes(&config, None);
         delivers(duo, download, config.segment.mss.0, total)?;
     }
@@ -233,7 +248,7 @@ proptest! {
         (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly) = policy;
         mptcp.wide_sequence = wide;
         mptcp.checksum = checksum;
-        let (client, server) = setups::mptcp_pair(&config, &mptcp, control, scheduler, paths as u8);
+        let (client, server) = converting(setups::mptcp_pair(&config, &mptcp, control, scheduler, paths as u8), seed, true);
         let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_reading(reading).with_bytes(&config, Some(&mptcp));
         delivers(duo, download, config.segment.mss.0 - 28, total)?;
     }

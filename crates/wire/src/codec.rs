@@ -15,6 +15,7 @@ pub use encode::dss_checksum;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::SocketAddr;
 
 use transport::AddressPair;
 use transport::mptcp::keys::Key;
@@ -107,6 +108,10 @@ struct Subflow {
     numbers: Numbers,
     /// Highest sequence numbers sent: fields of 32 bits are extended to the position nearest to them.
     sent: [Seq; 2],
+    /// Bytes that the SYN of an end carries, which have sequence numbers on the wire and none in the machines.
+    greetings: [u32; 2],
+    /// The server that a client asks a converter for.
+    server: Option<SocketAddr>,
 }
 
 /// State of one connection. Arrays are by end, the one that opened it first.
@@ -146,8 +151,22 @@ impl Codec {
             });
         }
         self.ends.insert(ends, self.subflows.len());
-        self.subflows.push(Subflow { opening, association, numbers, sent: [Seq::SYN; 2] });
+        self.subflows.push(Subflow {
+            opening,
+            association,
+            numbers,
+            sent: [Seq::SYN; 2],
+            greetings: [0; 2],
+            server: None,
+        });
         self.check();
+    }
+
+    /// The subflow between these ends is one with a converter, which is asked for this server.
+    pub fn ask_for(&mut self, ends: Ends, server: SocketAddr) {
+        if let Ok((index, _)) = self.find(ends) {
+            self.subflows[index].server = Some(server);
+        }
     }
 
     /// Packets so far that were longer than their options: a middlebox has overwritten an MPTCP option with padding.
@@ -173,14 +192,25 @@ impl Codec {
 }
 
 impl Subflow {
-    /// The field for a sequence number of `end`.
-    fn field(&self, end: usize, seq: Seq) -> Seq32 {
-        seq.on_wire(self.numbers.initial[end])
+    /// The number on the wire before the data of `end`: its initial sequence number and what its SYN carries.
+    fn origin(&self, end: usize) -> Seq32 {
+        Seq32(self.numbers.initial[end].0.wrapping_add(self.greetings[end]))
     }
 
-    /// The sequence number of `end` that a field means.
+    /// The field for a sequence number of `end`, but for that of its SYN.
+    fn field(&self, end: usize, seq: Seq) -> Seq32 {
+        seq.on_wire(self.origin(end))
+    }
+
+    /// The sequence number of `end` that a field means, but for that of its SYN.
     fn seq(&self, end: usize, field: Seq32, near: Seq) -> Seq {
-        field.extend(self.numbers.initial[end], near)
+        field.extend(self.origin(end), near)
+    }
+
+    /// The subflow sequence number of a mapping: relative to the initial sequence number.
+    fn ssn(&self, end: usize, seq: Seq) -> u32 {
+        // Modulo 2^32 by definition of the field.
+        (seq.0 as u32).wrapping_add(self.greetings[end])
     }
 }
 

@@ -27,6 +27,7 @@ use super::subflow::{Join, Subflow};
 use super::subflows::{MAX_SUBFLOWS, Subflows};
 use crate::address::AddressPair;
 use crate::config::{MptcpConfig, PathManager, Reassembly, Reinjection, TcpConfig};
+use crate::convert::ConvertMessage;
 use crate::packet::PathId;
 use crate::role::{AbortForm, Role};
 use crate::setup::Setup;
@@ -108,6 +109,11 @@ impl MptcpConnection {
     pub fn close_usual_way(&mut self) {
         self.usual = UsualWay::CLOSED;
         self.subflows.close_usual_way();
+    }
+
+    /// The first SYN or SYN/ACK has this payload.
+    pub fn say(&mut self, message: ConvertMessage) {
+        self.subflows.activate(0).into_iter().for_each(|first| first.say(message));
     }
 
     /// Active open of the first subflow.

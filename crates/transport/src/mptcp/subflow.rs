@@ -14,6 +14,7 @@ use super::option::{MptcpOption, ResetReason};
 use super::receive_side::ReceiveSide;
 use crate::address::AddressPair;
 use crate::config::{SendBuffer, TcpConfig};
+use crate::convert::ConvertMessage;
 use crate::packet::Packet;
 use crate::seq::{Dsn, Seq};
 use crate::tcp::buffers::{ExpandedBuffer, send_buffer, send_buffer_for};
@@ -260,6 +261,11 @@ impl Subflow {
 
 /// Segments and deadlines.
 impl Subflow {
+    /// Its SYN or SYN/ACK has this payload.
+    pub(super) fn say(&mut self, message: ConvertMessage) {
+        self.endpoint.say(message);
+    }
+
     /// Active open.
     pub(super) fn open(&mut self) {
         self.endpoint.open();

@@ -1,9 +1,11 @@
-//! The segment of transports over space links: SCPS-TP (CCSDS 714.0-B), STP and the dummies of TCP-Peach.
+//! The segment of transports over space links: SCPS-TP (CCSDS 714.0-B), STP and the dummies of TCP-Peach; and the SYN of a
+//! connection through a converter, which says more than TCP, too.
 
 use super::snack::Snack;
+use crate::convert::ConvertMessage;
 use crate::tcp::segment::TcpSegment;
 
-/// A TCP segment without an MPTCP option, and what these transports add to it.
+/// A TCP segment and what these transports add to it; only a SYN for a converter has an MPTCP option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpaceSegment {
     /// Header, SACK blocks, payload.
@@ -38,11 +40,22 @@ pub enum SpaceSignal {
     },
     /// The answer to one dummy; acknowledges nothing. Of low priority.
     DummyAnswer,
+    /// The payload of a SYN or SYN/ACK between a client and a converter (RFC 8803).
+    Convert(ConvertMessage),
 }
 
 impl SpaceSignal {
     /// TCP-Peach sends dummies and their answers with low priority, so that routers drop them first.
     pub fn is_low_priority(&self) -> bool {
         matches!(self, Self::Dummy { .. } | Self::DummyAnswer)
+    }
+
+    /// Bytes of payload that have no sequence numbers.
+    pub fn payload(&self) -> u32 {
+        match self {
+            Self::Dummy { len } => *len,
+            Self::Convert(message) => message.size(),
+            _ => 0,
+        }
     }
 }

@@ -12,6 +12,7 @@ use super::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, Room, send
 use super::endpoint::{Endpoint, Offer};
 use super::segment::{Flags, TcpSegment};
 use crate::config::{SendBuffer, TcpConfig};
+use crate::convert::ConvertMessage;
 use crate::departure::Departure;
 use crate::packet::{Body, Packet, PathId};
 use crate::role::Role;
@@ -67,6 +68,11 @@ impl TcpConnection {
     /// Every segment takes the general way; for tests.
     pub fn close_usual_way(&mut self) {
         self.endpoint.close_usual_way();
+    }
+
+    /// Its SYN or SYN/ACK has this payload.
+    pub fn say(&mut self, message: ConvertMessage) {
+        self.endpoint.say(message);
     }
 
     /// Active open.

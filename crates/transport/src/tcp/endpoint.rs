@@ -8,6 +8,7 @@
 //! Deviation: no simultaneous open, no TIME-WAIT clock (nothing reuses ports); an endpoint whose connection is
 //! finished still answers a retransmitted FIN.
 
+mod syn;
 mod usual;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use super::receiver::{Received, Receiver};
 use super::segment::{Flags, TcpSegment, Timestamps};
 use super::sender::{Expired, Sender, SenderState, Transmission};
 use crate::config::TcpConfig;
+use crate::convert::ConvertMessage;
 use crate::limit::Limit;
 use crate::mptcp::option::MptcpOption;
 use crate::packet::{Ecn, Packet, PathId};
@@ -209,6 +211,11 @@ impl Endpoint {
                 return input;
             }
             State::SynSent if segment.flags.syn && segment.flags.ack => {
+                if let Some(SpaceSignal::Convert(ConvertMessage::Refused(error))) = signal {
+                    // RFC 8803 section 6.2.8: upon an Error TLV the client must reset the connection.
+                    self.abort(error.reason());
+                    return Input { reset: true, ..input };
+                }
                 self.receiver.note_timestamp(segment);
                 self.ecn.on_syn(segment.flags);
                 self.agree(signal, false);
@@ -334,19 +341,6 @@ impl Endpoint {
         self.opening_or_closing_segment(now, packet)
     }
 
-    #[cold]
-    fn opening_or_closing_segment(&mut self, now: SimTime, packet: &mut Packet) -> Option<Written> {
-        if std::mem::take(&mut self.send_reset) {
-            let segment = self.header(now, self.sender.nxt(), packet);
-            segment.flags = Flags { rst: true, ack: true, ..Flags::default() };
-            return Some(Written::LAST);
-        }
-        match self.state {
-            State::Idle | State::Dead(_) | State::Established => None,
-            State::SynSent | State::SynReceived => self.syn(now, packet),
-        }
-    }
-
     /// False if `poll_transmit` would find nothing, which is cheaper to tell than to find out.
     #[inline(always)]
     pub fn may_have_something(&self) -> bool {
@@ -359,25 +353,6 @@ impl Endpoint {
             || self.receiver.owes_ack()
             || self.extras.as_deref().is_some_and(Extras::is_due)
             || self.sender.may_have_something()
-    }
-
-    fn syn(&mut self, now: SimTime, packet: &mut Packet) -> Option<Written> {
-        if !self.handshake.take_due(now, &self.config.timers.rto) {
-            return None;
-        }
-        let passive = self.state == State::SynReceived;
-        let segment = self.header(now, Seq::SYN, packet);
-        if passive {
-            self.receiver.acknowledge_into(0, &mut segment.sack);
-        }
-        segment.flags = Flags { syn: true, ack: passive, ..Flags::default() };
-        self.ecn.offer(passive, &mut segment.flags);
-        segment.ack = Seq(u64::from(passive));
-        packet.retransmission = self.handshake.tries() > 0;
-        if let Some(signal) = self.extras.as_deref().and_then(|extras| extras.syn_signal(passive)) {
-            packet.add_signal(signal);
-        }
-        Some(Written::CONTROL)
     }
 
     fn established_segment(&mut self, now: SimTime, offer: &Offer, packet: &mut Packet) -> Option<Written> {

@@ -4,6 +4,7 @@
 use units::{Nanos, SimTime};
 
 use crate::config::RtoConfig;
+use crate::convert::ConvertMessage;
 
 /// Progress of the handshake at one end.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,8 @@ pub(super) struct Handshake {
     repeated: bool,
     /// When the handshake was complete.
     complete_at: Option<SimTime>,
+    /// Its payload, to or from a converter.
+    message: Option<ConvertMessage>,
 }
 
 /// Effect of the timer of the SYN.
@@ -43,7 +46,19 @@ impl Handshake {
             sent_at: SimTime::ZERO,
             repeated: false,
             complete_at: None,
+            message: None,
         }
+    }
+
+    /// The SYN has this payload.
+    pub(super) fn say(&mut self, message: ConvertMessage) {
+        debug_assert!(self.deadline.is_never(), "the SYN has left");
+        self.message = Some(message);
+    }
+
+    /// Its payload.
+    pub(super) fn message(&self) -> Option<ConvertMessage> {
+        self.message
     }
 
     /// The SYN, or the answer to one, is to leave.

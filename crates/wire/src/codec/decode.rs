@@ -12,6 +12,7 @@ use units::{Bytes, SimTime};
 
 use super::associations::Peers;
 use super::{Association, Codec, CodecError, Subflow};
+use crate::convert;
 use crate::frame::{Ends, Frame, TcpFlags, TcpHeader, Transport};
 use crate::mptcp::{Mapping, Mptcp, Number};
 use crate::options::{TcpOption, bytes_at};
@@ -51,7 +52,7 @@ impl Codec {
         match frame.transport {
             Transport::Udp => packet.body = Body::Udp(datagram(&frame)),
             Transport::Tcp(header) => {
-                packet.body = reader.body(&header, packet.payload)?;
+                packet.body = reader.body(&header, packet.payload, frame.payload)?;
                 if let Body::Space(SpaceSegment { signal, segment }) = &packet.body {
                     packet.priority = if signal.is_low_priority() { Priority::Low } else { Priority::Normal };
                     packet.payload = segment.len;
@@ -78,12 +79,18 @@ fn datagram(frame: &Frame<'_>) -> Datagram {
 }
 
 impl Reader<'_> {
-    fn body(&self, header: &TcpHeader<'_>, payload: u32) -> Result<Body, CodecError> {
+    fn body(&self, header: &TcpHeader<'_>, payload: u32, data: &[u8]) -> Result<Body, CodecError> {
         let dummy = header.flags.has(TcpFlags::DUMMY);
-        let mut segment = self.segment(header, if dummy { 0 } else { payload })?;
+        let says = header.flags.has(TcpFlags::SYN) && payload > 0;
+        let mut segment = self.segment(header, if dummy || says { 0 } else { payload })?;
         let mut signal = match (dummy, payload) {
             (true, 0) => Some(SpaceSignal::DummyAnswer),
             (true, len) => Some(SpaceSignal::Dummy { len }),
+            (false, _) if says => {
+                let (message, _) = convert::read(data)
+                    .ok_or(CodecError::Meaningless("data on a SYN that asks no converter"))?;
+                Some(SpaceSignal::Convert(message))
+            }
             (false, _) => None,
         };
         for option in header.options {
@@ -131,11 +138,16 @@ impl Reader<'_> {
             cwr: has(TcpFlags::CWR),
         };
         let [own, peer] = [self.end, 1 - self.end];
-        let seq = self.subflow.seq(own, header.seq, self.subflow.sent[own]);
+        let near = self.subflow.sent[own];
+        let seq = if flags.syn {
+            header.seq.extend(self.subflow.numbers.initial[own], near)
+        } else {
+            self.subflow.seq(own, header.seq, near)
+        };
         let ack =
             if flags.ack { self.subflow.seq(peer, header.ack, self.subflow.sent[peer]) } else { Seq::SYN };
         if seq == Seq::SYN && len > 0 {
-            return Err(CodecError::Meaningless("data on a SYN"));
+            return Err(CodecError::Meaningless("data in the place of the SYN"));
         }
         let window = self.association.settings[own].window(header.window, flags.syn);
         Ok(TcpSegment { flags, len, seq, ack, window, ..TcpSegment::default() })
@@ -203,7 +215,11 @@ impl Reader<'_> {
     /// The data sequence number of the first byte of a segment, whose mapping may have begun before it.
     fn first_mapped(&self, segment: &TcpSegment, mapping: Mapping) -> Result<Dsn, CodecError> {
         let start = self.dsn(self.end, mapping.dsn)?;
-        let inside = if segment.len == 0 { 0 } else { (segment.seq.0 as u32).wrapping_sub(mapping.ssn) };
+        let inside = if segment.len == 0 {
+            0
+        } else {
+            self.subflow.ssn(self.end, segment.seq).wrapping_sub(mapping.ssn)
+        };
         Ok(start + Bytes(u64::from(inside)))
     }
 

@@ -11,6 +11,7 @@ use units::Bytes;
 
 use super::associations::Peers;
 use super::{Association, Codec, CodecError, Subflow};
+use crate::convert;
 use crate::frame::{self, Ends, TCP_HEADER, TcpFields, TcpFlags};
 use crate::mptcp::{Mapping, Mptcp, Number};
 use crate::options::{OPTION_SPACE, OptionBytes, TcpOption};
@@ -48,6 +49,9 @@ impl Codec {
         let (index, end) = self.find(ends)?;
         let association = self.subflows[index].association;
         self.associations[association].learn(end, packet);
+        if let Some(SpaceSignal::Convert(message)) = packet.signal() {
+            self.subflows[index].greetings[end] = message.size();
+        }
         let (subflow, association) = (&mut self.subflows[index], &self.associations[association]);
         let ecn = codepoint(packet.ecn);
         let charged = packet.size.0.saturating_sub(association.settings[end].overhead.0);
@@ -73,15 +77,21 @@ impl Codec {
             Body::Space(space) => {
                 let segment = &space.segment;
                 let writer = Writer { subflow, association, end, six };
-                let dummy = if let SpaceSignal::Dummy { len } = space.signal { len } else { 0 };
-                let len = segment.len + dummy;
+                let len = segment.len + space.signal.payload();
                 let room = (charged as usize).saturating_sub(IP_HEADERS[usize::from(six)] + TCP_HEADER);
                 let signal = Some(&space.signal);
                 let (options, _) =
                     writer.fitting_options(segment, signal, room.saturating_sub(len as usize))?;
                 let mut fields = writer.fields(segment);
                 fields.flags = fields.flags.with(TcpFlags::DUMMY, space.signal.is_low_priority());
-                frame::write_tcp(out, ends, ecn, &fields, &options, payload(packet.offset, len as usize));
+                let mut message = Vec::new();
+                let data = if let SpaceSignal::Convert(said) = space.signal {
+                    convert::write(&mut message, said, subflow.server);
+                    &message
+                } else {
+                    payload(packet.offset, len as usize)
+                };
+                frame::write_tcp(out, ends, ecn, &fields, &options, data);
                 subflow.sent[end] = subflow.sent[end].max(segment.end());
             }
         }
@@ -136,7 +146,11 @@ impl Writer<'_> {
             .with(TcpFlags::CWR, flags.cwr);
         let ack = if flags.ack { self.subflow.field(1 - self.end, segment.ack) } else { Default::default() };
         TcpFields {
-            seq: self.subflow.field(self.end, segment.seq),
+            seq: if flags.syn {
+                segment.seq.on_wire(self.subflow.numbers.initial[self.end])
+            } else {
+                self.subflow.field(self.end, segment.seq)
+            },
             ack,
             flags: bits,
             window: self.association.settings[self.end].window_field(segment.window, flags.syn),
@@ -281,7 +295,8 @@ impl Writer<'_> {
             *data_len = Some(len);
             if checksum {
                 let start = sender.initial_dsn().wrapping_add(1);
-                *sum = Some(dss_checksum((start, 1, len), payload(StreamOffset::START, usize::from(len))));
+                let ssn = self.subflow.ssn(self.end, Seq::FIRST_DATA);
+                *sum = Some(dss_checksum((start, ssn, len), payload(StreamOffset::START, usize::from(len))));
             }
         }
         Ok(option)
@@ -294,7 +309,7 @@ impl Writer<'_> {
             return Ok(Mptcp::Dss { data_ack, mapping: None, data_fin: dss.data_fin });
         };
         // RFC 8684 section 3.3.3: a DATA_FIN without data has subflow sequence number 0 and length 1.
-        let ssn = if segment.len == 0 { 0 } else { segment.seq.0 as u32 };
+        let ssn = if segment.len == 0 { 0 } else { self.subflow.ssn(self.end, segment.seq) };
         let len = u16::try_from(segment.len + u32::from(dss.data_fin));
         let len = len.map_err(|_| CodecError::Meaningless("a mapping longer than 64 KiB"))?;
         let start = self.association.dsn_on_wire(self.end, dsn)?;
@@ -337,7 +352,7 @@ pub fn dss_checksum((dsn, ssn, len): (u64, u32, u16), data: &[u8]) -> u16 {
 
 fn write_signal(options: &mut OptionBytes, signal: &SpaceSignal) -> Result<(), CodecError> {
     match signal {
-        SpaceSignal::Dummy { .. } | SpaceSignal::DummyAnswer => {}
+        SpaceSignal::Dummy { .. } | SpaceSignal::DummyAnswer | SpaceSignal::Convert(_) => {}
         SpaceSignal::ScpsCapable => options.push(&TcpOption::ScpsCapable([SNACK_CAPABLE, 0]))?,
         SpaceSignal::Snack(Snack { offset, size, bits, vector }) => {
             // The first bit is the lowest there, and the highest of its byte here.
