@@ -8,9 +8,13 @@
 //! Embedded objects are known when the main object is complete; object number k belongs to domain k modulo the number
 //! of domains. All domains are the same server; with `mptcp_domains = "main"` those of embedded objects answer as plain TCP.
 //!
-//! Deviation: no TLS, no name resolution, no processing time in client or server, no header bytes beside the request.
+//! TLS and redirects cost round trips where the options ask for them (`tls.rs`, `redirects.rs`).
+//!
+//! Deviation: no name resolution, no processing time in client or server, no header bytes beside the request.
 
 mod page_load;
+mod redirects;
+mod tls;
 
 use std::collections::VecDeque;
 
@@ -22,6 +26,8 @@ use crate::pages::{self, Description, Protocol};
 use crate::{Algorithm, App, AppContext, ConnectionId, Event, Measurement, Message, Side};
 
 use page_load::PageLoad;
+use redirects::Redirects;
+use tls::Tls;
 
 const SIZES: OptionKind = OptionKind::Choice(&["equal", "log-normal"]);
 const FLAG: OptionKind = OptionKind::Flag;
@@ -92,6 +98,31 @@ pub(crate) const ROW: Algorithm = Algorithm {
         ),
         OptionSpec::new("request", OptionKind::Size, "350B", "size of each request (D-71)"),
         OptionSpec::new(
+            "tls",
+            OptionKind::Choice(tls::VERSIONS),
+            "none",
+            "handshake of each connection before its first request: two round trips, one, or none with early data of a resumed session",
+        ),
+        OptionSpec::new(
+            "certificate",
+            OptionKind::Size,
+            "3kB",
+            "TLS 1.2 and 1.3: certificates that a server sends; chains of web servers have 2 to 5 kB",
+        ),
+        OptionSpec::new(
+            "redirects",
+            OptionKind::Integer { min: 0, max: 20 },
+            "0",
+            "times that the address of the page leads to another, each time at a domain and over a connection of its own",
+        ),
+        OptionSpec::new(
+            "domain_redirects",
+            OptionKind::Integer { min: 0, max: 20 },
+            "0",
+            "times that the first request to each further domain is answered by a redirect, on its connection, before its objects are \
+             asked for",
+        ),
+        OptionSpec::new(
             "pages",
             OptionKind::Integer { min: 1, max: 1_000_000 },
             "1",
@@ -116,9 +147,15 @@ fn check(options: &Options) -> Result<(), OptionFault> {
     let defaults = Options::defaults(ROW.options);
     let given = |option: &&&'static str| options.get(option) != defaults.get(option);
     let fault = |option, message, help: &str| Err(OptionFault { option, message, help: help.into() });
-    if page.domains == 1 && options.choice("mptcp_domains") != "all" {
+    if page.domains == 1
+        && let Some(option) = ["mptcp_domains", "domain_redirects"].iter().find(given)
+    {
         let message = "the page has one domain".into();
-        return fault("mptcp_domains", message, "remove it, or choose a page with more domains");
+        return fault(option, message, "remove it, or choose a page with more domains");
+    }
+    if !tls::WITH_CERTIFICATE.contains(&options.choice("tls").as_str()) && given(&&"certificate") {
+        let message = "no certificate is sent".into();
+        return fault("certificate", message, "remove it, or set tls = \"1.2\" or \"1.3\"");
     }
     let custom = options.choice("page") == "custom";
     if !custom && let Some(option) = ["main", "objects", "object", "domains"].iter().find(given) {
@@ -149,7 +186,8 @@ const FRAME: Bytes = Bytes(16_384);
 struct Link {
     id: ConnectionId,
     stream: u16,
-    domain: usize,
+    /// `None`: one of its own, which has redirected the browser.
+    domain: Option<usize>,
     /// Requests without a complete answer, and all requests.
     outstanding: u64,
     requests: u64,
@@ -158,6 +196,16 @@ struct Link {
     active: VecDeque<(usize, Bytes)>,
     /// Server, HTTP/2: a frame waits for the send buffer.
     busy: bool,
+    /// Objects and redirects to be asked for when the handshake of TLS is complete; `None` when it is.
+    held: Option<Vec<u64>>,
+}
+
+/// When pages are fetched, and over which connections.
+#[derive(Clone, Debug)]
+struct Schedule {
+    left: u64,
+    interval: Nanos,
+    keep_alive: bool,
 }
 
 /// Browser and server.
@@ -175,9 +223,9 @@ pub(crate) struct Http {
     streams: usize,
     pipelining: bool,
     request: Bytes,
-    left: u64,
-    interval: Nanos,
-    keep_alive: bool,
+    tls: Tls,
+    redirects: Redirects,
+    schedule: Schedule,
     links: Vec<Link>,
     /// By domain: objects that no connection has taken.
     waiting: Vec<VecDeque<usize>>,
@@ -206,9 +254,13 @@ impl Http {
             streams: 1,
             pipelining: one_each || pipelining || options.flag("pipelining"),
             request: options.size("request"),
-            left: options.integer("pages"),
-            interval: options.duration("interval"),
-            keep_alive: options.flag("keep_alive"),
+            tls: Tls::new(options),
+            redirects: Redirects::new(options),
+            schedule: Schedule {
+                left: options.integer("pages"),
+                interval: options.duration("interval"),
+                keep_alive: options.flag("keep_alive"),
+            },
             links: Vec::new(),
             waiting: vec![VecDeque::new(); page.domains as usize],
             load: PageLoad::new(page.objects.len()),
@@ -226,24 +278,77 @@ impl Http {
         if self.connections == 0 {
             self.connections = if self.streams > 1 { 1 } else { BROWSER };
         }
-        self.left -= 1;
+        self.schedule.left -= 1;
         self.load.begin(ctx.now());
+        self.redirects.begin(self.waiting.len());
         self.waiting[0].push_back(0);
-        self.assign(0, ctx);
+        self.enter(0, ctx);
         self.check();
+    }
+
+    /// Objects of a domain wait: asks for them, behind its redirects.
+    fn enter(&mut self, domain: usize, ctx: &mut dyn AppContext) {
+        if self.waiting[domain].is_empty() || self.redirects.are_under_way(domain) {
+            return;
+        }
+        if !self.redirects.take(domain) {
+            return self.assign(domain, ctx);
+        }
+        // One before the page is at a domain of its own; one of a further domain where its objects are.
+        let idle = |link: &Link| domain > 0 && link.domain == Some(domain) && !link.closed;
+        let link = self.links.iter().position(idle);
+        let link = link.unwrap_or_else(|| self.open((domain > 0).then_some(domain), ctx));
+        self.ask(link, redirects::tag(domain), ctx);
+    }
+
+    /// A redirect has reached the browser.
+    fn redirected(&mut self, id: ConnectionId, domain: usize, ctx: &mut dyn AppContext) {
+        self.redirects.arrived(domain);
+        match self.links.iter().position(|link| link.id == id && link.domain == Some(domain)) {
+            Some(link) if self.redirects.take(domain) => self.ask(link, redirects::tag(domain), ctx),
+            _ => self.enter(domain, ctx),
+        }
+        self.check();
+    }
+
+    /// Asks for an object or a redirect, as soon as TLS allows.
+    fn ask(&mut self, link: usize, tag: u64, ctx: &mut dyn AppContext) {
+        if let Some(held) = &mut self.links[link].held {
+            return held.push(tag);
+        }
+        let stream = self.stream(link, tag as usize, ctx);
+        let message = Message { size: self.request, tag, log: None };
+        ctx.send_on(self.links[link].id, Side::Receiver, stream, message);
+    }
+
+    /// A flight of the handshake has reached one side of a connection.
+    fn greeted(&mut self, id: ConnectionId, at: Side, flight: usize, ctx: &mut dyn AppContext) {
+        let open = self.links.iter().any(|link| link.id == id && !link.closed);
+        if let Some(size) = self.tls.flight(flight + 1, at).filter(|_| open) {
+            let message = Message { size, tag: redirects::GREETINGS + flight as u64 + 1, log: None };
+            ctx.send_on(id, at, 0, message);
+        }
+        if !self.tls.is_ready_after(flight) {
+            return;
+        }
+        for link in 0..self.links.len() {
+            let held = if self.links[link].id == id { self.links[link].held.take() } else { None };
+            held.unwrap_or_default().into_iter().for_each(|tag| self.ask(link, tag, ctx));
+        }
     }
 
     /// Gives the waiting objects of a domain to connections.
     fn assign(&mut self, domain: usize, ctx: &mut dyn AppContext) {
         while let Some(&object) = self.waiting[domain].front() {
-            let mine = || self.links.iter().enumerate().filter(|(_, l)| l.domain == domain && !l.closed);
+            let mine =
+                || self.links.iter().enumerate().filter(|(_, l)| l.domain == Some(domain) && !l.closed);
             let least = mine()
                 .filter(|(_, link)| link.requests < self.most_requests)
                 .min_by_key(|(_, link)| link.outstanding)
                 .map(|(i, link)| (i, link.outstanding));
             let link = match least {
                 Some((i, 0)) => i,
-                _ if mine().count() < self.connections * self.streams => self.open(domain, ctx),
+                _ if mine().count() < self.connections * self.streams => self.open(Some(domain), ctx),
                 Some((i, _)) if self.pipelining => i,
                 _ => return,
             };
@@ -251,9 +356,7 @@ impl Http {
             self.load.ask(object, (ctx.now(), link), self.page.objects[object]);
             self.links[link].outstanding += 1;
             self.links[link].requests += 1;
-            let message = Message { size: self.request, tag: object as u64, log: None };
-            let stream = self.stream(link, object, ctx);
-            ctx.send_on(self.links[link].id, Side::Receiver, stream, message);
+            self.ask(link, object as u64, ctx);
         }
     }
 
@@ -265,16 +368,22 @@ impl Http {
         }
     }
 
-    /// One more connection, or the next stream of the latest one to this domain.
-    fn open(&mut self, domain: usize, ctx: &mut dyn AppContext) -> usize {
-        let latest = self.links.iter().rfind(|link| link.domain == domain && !link.closed);
-        let next = latest.map(|link| (link.id, link.stream + 1));
-        let (id, stream) =
-            next.filter(|(_, stream)| usize::from(*stream) < self.streams).unwrap_or_else(|| {
-                self.load.open();
-                let plain = self.main_only && domain > 0;
-                (if plain { ctx.open_plain() } else { ctx.open() }, 0)
-            });
+    /// One more connection, or the next stream of the latest one to this domain; `None`: a domain of its own.
+    fn open(&mut self, domain: Option<usize>, ctx: &mut dyn AppContext) -> usize {
+        let same = |link: &&Link| domain.is_some() && link.domain == domain && !link.closed;
+        let latest = self.links.iter().rfind(same);
+        let next = latest.map(|link| (link.id, link.stream + 1, link.held.is_some()));
+        let next = next.filter(|(_, stream, _)| usize::from(*stream) < self.streams);
+        let (id, stream, holds) = next.unwrap_or_else(|| {
+            self.load.open();
+            let plain = self.main_only && domain != Some(0);
+            let id = if plain { ctx.open_plain() } else { ctx.open() };
+            if let Some(size) = self.tls.flight(0, Side::Receiver) {
+                let message = Message { size, tag: redirects::GREETINGS, log: None };
+                ctx.send_on(id, Side::Receiver, 0, message);
+            }
+            (id, 0, self.tls.holds_requests())
+        });
         let (active, none) = (VecDeque::new(), 0);
         self.links.push(Link {
             id,
@@ -285,6 +394,7 @@ impl Http {
             closed: false,
             active,
             busy: false,
+            held: holds.then(Vec::new),
         });
         self.links.len() - 1
     }
@@ -348,9 +458,9 @@ impl Http {
                 self.waiting[embedded % self.page.domains as usize].push_back(embedded);
             }
             for domain in 0..self.waiting.len() {
-                self.assign(domain, ctx);
+                self.enter(domain, ctx);
             }
-        } else {
+        } else if let Some(domain) = domain {
             self.assign(domain, ctx);
         }
         self.check();
@@ -372,7 +482,7 @@ impl Http {
         );
         debug_assert!(
             (0..self.waiting.len()).all(|domain| {
-                let links = self.links.iter().filter(|l| l.domain == domain && !l.closed).count();
+                let links = self.links.iter().filter(|l| l.domain == Some(domain) && !l.closed).count();
                 links <= self.connections * self.streams
             }),
             "more than {} connections with {} streams to a domain",
@@ -392,16 +502,17 @@ impl Http {
     fn end(&mut self, ctx: &mut dyn AppContext) {
         ctx.page(self.load.row(&self.page));
         self.load.end();
-        if !self.keep_alive || self.left == 0 {
+        let Schedule { left, interval, keep_alive } = self.schedule;
+        if !keep_alive || left == 0 {
             // Each connection once: its first stream stands for it.
             for link in self.links.drain(..).filter(|link| link.stream == 0 && !link.closed) {
                 ctx.close(link.id, Side::Receiver);
             }
         }
-        if self.left == 0 {
+        if left == 0 {
             ctx.finish();
         } else {
-            ctx.wake(self.load.began() + self.interval, 0);
+            ctx.wake(self.load.began() + interval, 0);
         }
     }
 }
@@ -410,6 +521,16 @@ impl App for Http {
     fn on_event(&mut self, event: Event, ctx: &mut dyn AppContext) {
         match event {
             Event::Start | Event::Wake(_) => self.begin(ctx),
+            Event::Arrived { connection, at, tag, .. } if tag >= redirects::GREETINGS => {
+                self.greeted(connection, at, (tag - redirects::GREETINGS) as usize, ctx);
+            }
+            Event::Arrived { connection, at, tag, .. } if tag >= redirects::REDIRECTS => match at {
+                Side::Sender => {
+                    let message = Message { size: redirects::ANSWER, tag, log: None };
+                    ctx.send_on(connection, Side::Sender, 0, message);
+                }
+                Side::Receiver => self.redirected(connection, redirects::domain(tag), ctx),
+            },
             Event::Arrived { connection, at, tag, size, .. } => {
                 let object = tag as usize;
                 let Some(link) = self.link(connection, object) else { return };

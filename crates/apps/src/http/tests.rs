@@ -185,3 +185,79 @@ fn a_page_ends_with_its_last_object_and_the_next_waits_its_time() {
     script.wake();
     assert_eq!(counts(&script.take()), (1, 1));
 }
+
+/// Messages by side and size, as each arrives in turn; until the page leaves.
+fn greetings(set: &[(&str, OptionValue)]) -> Vec<(Side, u64)> {
+    let mut script = browser(set);
+    let mut sent: Vec<(Side, u64)> = Vec::new();
+    for turn in 0..20 {
+        let sends = script.take().into_iter().filter_map(|one| match one {
+            Asked::Send(_, side, message) => Some((side, message.size.0)),
+            _ => None,
+        });
+        sent.extend(sends);
+        if sent.last() == Some(&(Side::Sender, 10_000)) {
+            sent.pop();
+            return sent;
+        }
+        script.arrive(SimTime::from_secs(1 + turn), 0, sent[turn as usize].0.other());
+    }
+    panic!("no page after {sent:?}");
+}
+
+/// Turns of the two sides before the request of the page: two round trips, one, none.
+#[test]
+fn tls_takes_its_round_trips() {
+    use Side::{Receiver, Sender};
+    let with = |version: &str| greetings(&[("tls", OptionValue::Choice(version.into()))]);
+    assert_eq!(with("none"), [(Receiver, 350)]);
+    assert_eq!(
+        with("1.2"),
+        [(Receiver, 250), (Sender, 3350), (Receiver, 130), (Sender, 60), (Receiver, 350)]
+    );
+    assert_eq!(with("1.3"), [(Receiver, 320), (Sender, 3250), (Receiver, 80), (Receiver, 350)]);
+    assert_eq!(with("0-rtt"), [(Receiver, 600), (Receiver, 350), (Sender, 250)]);
+}
+
+#[test]
+fn redirects_come_one_after_the_other_over_connections_of_their_own() {
+    use Side::{Receiver, Sender};
+    let mut script = browser(&[("redirects", OptionValue::Integer(2))]);
+    let mut opened = 0;
+    for (second, (from, size)) in (1..).zip([(Receiver, 350), (Sender, 300), (Receiver, 350), (Sender, 300)])
+    {
+        let asked = script.take();
+        opened += counts(&asked).0;
+        let send = asked.iter().rfind(|one| matches!(one, Asked::Send(..)));
+        assert!(
+            matches!(send, Some(Asked::Send(_, side, message)) if (*side, message.size.0) == (from, size)),
+            "{asked:?}"
+        );
+        script.arrive(SimTime::from_secs(second), 0, from.other());
+    }
+    assert_eq!((opened, counts(&script.take())), (2, (1, 1)), "the page has a third connection");
+}
+
+#[test]
+fn further_domains_redirect_on_their_connection() {
+    let set = [
+        ("domains", OptionValue::Integer(2)),
+        ("objects", OptionValue::Integer(1)),
+        ("domain_redirects", OptionValue::Integer(1)),
+    ];
+    let mut script = browser(&set);
+    script.take();
+    script.arrive(SimTime::from_secs(1), 0, Side::Sender);
+    script.take();
+    script.arrive(SimTime::from_secs(2), 0, Side::Receiver);
+    assert_eq!(counts(&script.take()), (1, 1), "the redirect");
+    script.arrive(SimTime::from_secs(3), 0, Side::Sender);
+    script.take();
+    script.arrive(SimTime::from_secs(4), 0, Side::Receiver);
+    assert_eq!(counts(&script.take()), (0, 1), "the object, over the same connection");
+    let options = Options::defaults(ROW.options).with("page", OptionValue::Choice("custom".into()));
+    let fault = check(&options.clone().with("domain_redirects", OptionValue::Integer(1))).unwrap_err();
+    assert_eq!(fault.option, "domain_redirects");
+    let fault = check(&options.with("certificate", OptionValue::Size(Bytes(9)))).unwrap_err();
+    assert_eq!(fault.option, "certificate");
+}
