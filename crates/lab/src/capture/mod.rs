@@ -13,11 +13,11 @@ use std::path::Path;
 use std::rc::Rc;
 
 use engine::Stream;
-use network::{Crossing, OpenedSubflow, PacketSink};
+use network::{Crossing, HostAddress, OpenedSubflow, PacketSink};
 use scenario::model::Scenario;
 use transport::AddressPair;
 use units::SimTime;
-use wire::codec::{CodecError, ConnectionNumber, Opening};
+use wire::codec::{CodecError, Opening};
 use wire::pcapng::{Direction, Interface, Writer};
 use wire::{Codec, EndSettings, Numbers};
 
@@ -119,13 +119,21 @@ impl PacketSink for CaptureFile {
     fn opened(&mut self, subflow: &OpenedSubflow) {
         let capture = &mut *self.0.borrow_mut();
         let (settings, stream) = &mut capture.flows[subflow.flow];
+        let settings = capture.addresses.at_proxies(subflow, settings.clone());
         let ends = capture.addresses.ends(subflow.ends, capture.addresses.is_ipv6(subflow.flow));
         let [local, remote] = subflow.ends.map(|end| end.interface);
-        let connection = ConnectionNumber((subflow.flow as u64) << 32 | u64::from(subflow.connection));
+        let connection = capture.addresses.connection(subflow);
         let interfaces = AddressPair { local, remote };
         let opening = Opening { connection, path: subflow.path, interfaces };
-        capture.codec.open(ends, opening, settings.clone(), Numbers::draw(|| stream.bits()));
+        capture.codec.open(ends, opening, settings, Numbers::draw(|| stream.bits()));
         capture.addresses.remember(subflow);
+    }
+
+    fn asks(&mut self, ends: [HostAddress; 2], server: HostAddress) {
+        let capture = &mut *self.0.borrow_mut();
+        let six = capture.addresses.known_ends(ends).source.is_ipv6();
+        let server = capture.addresses.ends([server, server], six).source;
+        capture.codec.ask_for(capture.addresses.known_ends(ends), server);
     }
 
     fn packet(&mut self, crossing: &Crossing<'_>) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use scenario::model::{Flow, Scenario};
+use scenario::model::{Flow, Proxy, Scenario, Transport};
 use transport::config::Reliability;
 use transport::sctp::chunk::COMMON_HEADER;
 use units::Bytes;
@@ -33,6 +33,9 @@ impl CaptureOrder {
     pub fn new(scenario: &Scenario, folder: &Path, at: &str, snap: u32) -> Result<Self, String> {
         for flow in &scenario.flows {
             writable(flow)?;
+        }
+        for proxy in &scenario.proxies {
+            proxy.flows.iter().try_for_each(|flow| writable_at(proxy, &scenario.flows[*flow]))?;
         }
         if scenario.duplex_links.len() > MAX_LINKS {
             return Err(format!(
@@ -95,6 +98,27 @@ fn writable(flow: &Flow) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// So have those of the ends of a proxy, in the version of IP that the flow has.
+fn writable_at(proxy: &Proxy, flow: &Flow) -> Result<(), String> {
+    let Proxy { name, client, server, .. } = proxy;
+    let polls = |side: &Transport| side.tcp.recovery.reliability == Reliability::Poll;
+    if polls(client) || polls(server) {
+        return Err(format!(
+            "proxy {name}: STP has no published format of its packets, so that no program could read them\n  \
+             fix: capture a scenario without it"
+        ));
+    }
+    let mut headers = [client, server].map(|side| side.tcp.segment.header).into_iter();
+    match headers.find(|header| *header != flow.transport.tcp.segment.header) {
+        None => Ok(()),
+        Some(header) => Err(format!(
+            "proxy {name}: a header of {header} beside {} of flow {}: two versions of IP\n  \
+             fix: give all legs of a flow one `header`",
+            flow.transport.tcp.segment.header, flow.name
+        )),
+    }
 }
 
 /// The header of IP and transport, and those that it can be with IPv4 and IPv6.

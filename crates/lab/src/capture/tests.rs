@@ -74,6 +74,56 @@ fn associations_are_captured() {
     }
 }
 
+/// Legs whose ends have settings of their own; and a converter, which is asked in the payload of a SYN.
+#[test]
+fn legs_are_captured_at_their_proxy() {
+    let legs = |proxy: &str, flow: &str| {
+        format!(
+            r#"
+name = "legs"
+duration = "5s"
+[[path]]
+name = "satellite"
+both = {{ rate = "4Mbit/s", delay = "20ms", queue = "60kB" }}
+[[proxy]]
+name = "pep"
+path = "satellite"
+server_leg = {{ both = {{ rate = "10Mbit/s", delay = "5ms" }} }}
+{proxy}
+[[flow]]
+name = "up"
+from = "terminal"
+to = "server"
+app = {{ kind = "bulk", size = "300kB" }}
+transport = {{ {flow} }}
+"#
+        )
+    };
+    let sides = |kind: &str, client: &str, server: &str| {
+        format!("kind = \"{kind}\"\nclient = {{ {client} }}\nserver = {{ {server} }}")
+    };
+    let (linux, scps) = (r#"kind = "tcp""#, r#"kind = "tcp", profile = "scps""#);
+    let mptcp = r#"kind = "mptcp", mss = "1400B", checksum = true"#;
+    let cases = [
+        (sides("split", r#"kind = "tcp", sack = false, recovery = "newreno", prr = false"#, scps), linux),
+        (sides("split", scps, r#"kind = "tcp", profile = "rfc""#), scps),
+        (sides("mptcp", mptcp, r#"kind = "mptcp", wide_sequence = false, short_data_ack = false"#), mptcp),
+        (sides("one-subflow", linux, linux), mptcp),
+        (sides("convert", mptcp, linux), mptcp),
+        (sides("convert", linux, mptcp), linux),
+    ];
+    for (index, (proxy, flow)) in cases.iter().enumerate() {
+        let bytes = captured(&legs(proxy, flow), "pep", &format!("legs-{index}"));
+        assert!(bytes.len() > 50_000, "{proxy}: {} bytes", bytes.len());
+        // RFC 8803: version, length and magic number before a Connect TLV.
+        let asked = bytes.windows(6).any(|six| six[0] == 1 && six[2..5] == [0x22, 0x63, 10]);
+        assert_eq!(asked, proxy.contains("convert"), "{proxy}");
+    }
+    let other = legs(&sides("split", r#"kind = "tcp", header = "60B""#, linux), linux);
+    let refused = CaptureOrder::new(&parsed(&other), &folder("none"), "pep", 96).expect_err("two versions");
+    assert!(refused.contains("two versions of IP"), "{refused}");
+}
+
 #[test]
 fn a_flow_without_bytes_is_refused() {
     let refusal = |text: &str, at: &str| {
