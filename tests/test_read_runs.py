@@ -22,6 +22,7 @@ SLOWER = {
 """Its outage ends after 80 s, and whole packets are needed: at its own rates the capture has a gigabyte."""
 ASSOCIATIONS = {"wlan-lte-cmt", "sctp-failover"}
 PROXIES = {
+    "converter-beside-the-way": ["pop"],
     "geo-split-proxy": ["gateway"],
     "hybrid-access-proxies": ["box", "gateway"],
     "proxy-on-one-subflow": ["gateway"],

@@ -60,6 +60,9 @@ pub trait PacketSink: fmt::Debug {
     /// A subflow is opened; its packets follow.
     fn opened(&mut self, subflow: &OpenedSubflow);
 
+    /// The subflow between these ends goes to a converter, and asks it for this server.
+    fn asks(&mut self, ends: [HostAddress; 2], server: HostAddress);
+
     /// A packet crosses an interface. One that is lost on a link is seen where it leaves only.
     fn packet(&mut self, crossing: &Crossing<'_>);
 }

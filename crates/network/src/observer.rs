@@ -7,7 +7,7 @@ use transport::packet::{Body, Packet, PathId};
 use units::SimTime;
 
 use crate::capture::{Crossing, OpenedSubflow, PacketSink};
-use crate::net::address::PacketAddresses;
+use crate::net::address::{PacketAddresses, SocketAddress};
 use crate::net::tap::{LinkEvent, PacketEvent, Tap};
 use crate::net::topology::{LinkId, opposite};
 use crate::tracer::Tracer;
@@ -42,6 +42,13 @@ impl Observer {
         }
         if let Some(sink) = &mut self.sink {
             sink.opened(&OpenedSubflow { ends: ends(addresses), flow, connection: number, path });
+        }
+    }
+
+    /// That subflow goes to a converter, and asks it for this server.
+    pub(crate) fn ask(&mut self, addresses: PacketAddresses, server: SocketAddress) {
+        if let Some(sink) = &mut self.sink {
+            sink.asks(ends(addresses), server.into());
         }
     }
 

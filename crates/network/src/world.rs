@@ -175,7 +175,9 @@ impl World {
         if let Some((address, present)) = action.presence() {
             flow.opener_mut().set_present(client, address, present);
             let (node, port) = flow.opener().server(false);
-            if let (false, Some(listener)) = (client, self.hosts.listener_mut(node, port)) {
+            // The server of a converted flow is where its converter leads.
+            let own = client || flow.opener().asks(false).is_some();
+            if let (false, Some(listener)) = (own, self.hosts.listener_mut(node, port)) {
                 listener.set_present(address, present);
             }
         }

@@ -193,6 +193,7 @@ impl Assembler<'_> {
                 handshake: keys.read("handshake")?,
                 rate: keys.read("rate"),
                 connections: keys.read("connections"),
+                servers: keys.read("servers")?,
                 crashes: crashes(root, keys.text("name")?)?,
                 flows: proxies::intercepted(root, keys)?,
                 client: Arc::new(self.transport(keys.table("client")?)?),

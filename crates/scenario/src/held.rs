@@ -15,7 +15,7 @@ use transport::sctp::config::{
 };
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
-use crate::model::{CrashForm, Ecmp, ProxyHandshake, ProxyKind};
+use crate::model::{CrashForm, Ecmp, ProxyHandshake, ProxyKind, ProxyServers};
 use document::keys::UNLIMITED;
 use document::tree::{Placed, Table, Value};
 
@@ -56,7 +56,8 @@ macro_rules! words {
 
 words! {
     Ecmp { "flow" => Self::Flow, "packet" => Self::Packet }
-    ProxyKind { "split" => Self::Split, "mptcp" => Self::Mptcp, "one-subflow" => Self::OneSubflow }
+    ProxyServers { "all" => Self::All, "plain" => Self::Plain, "multipath" => Self::Multipath }
+    ProxyKind { "split" => Self::Split, "mptcp" => Self::Mptcp, "one-subflow" => Self::OneSubflow, "convert" => Self::Convert }
     ProxyHandshake { "early" => Self::Early, "late" => Self::Late }
     CrashForm { "reset" => Self::Reset, "silent" => Self::Silent }
     AbortForm { "ack" => Self::Ack, "reset" => Self::Reset }

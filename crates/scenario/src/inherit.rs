@@ -35,7 +35,7 @@ pub(crate) fn direction_names(section: &Section) -> [&'static str; 2] {
 }
 
 /// Moves the keys of `both` into the directions.
-fn spread(section: &Section, table: &mut Table) {
+pub(crate) fn spread(section: &Section, table: &mut Table) {
     let Some(both) = table.take("both") else { return };
     for name in direction_names(section) {
         match table.get_mut(name) {

@@ -57,7 +57,8 @@ impl Scenario {
 
     fn check_proxy(&self, proxy: &Proxy) {
         let name = &proxy.name;
-        debug_assert!(self.nodes[proxy.node].forward, "{name}: no packet crosses its node");
+        let crossed = self.nodes[proxy.node].forward || proxy.kind == ProxyKind::Convert;
+        debug_assert!(crossed, "{name}: no packet crosses its node");
         for flow in proxy.flows.iter().map(|flow| &self.flows[*flow]) {
             debug_assert!(
                 proxy.node != flow.from && proxy.node != flow.to,
@@ -73,7 +74,8 @@ impl Scenario {
         debug_assert!(proxy.crashes.is_sorted_by_key(|crash| crash.at), "{name}: crashes out of order");
         debug_assert!(proxy.connections != Some(0), "{name} accepts no connection");
         let multipath = proxy.client.mptcp.is_some();
-        debug_assert_eq!(multipath, proxy.kind == ProxyKind::Mptcp, "{name}: kind and transport differ");
+        let fits = proxy.kind == ProxyKind::Convert || multipath == (proxy.kind == ProxyKind::Mptcp);
+        debug_assert!(fits, "{name}: kind and transport differ");
     }
 
     fn check_change(&self, change: &Change) {

@@ -25,6 +25,7 @@ mod path_managers;
 mod profile_list;
 mod profiles;
 mod proxies;
+mod proxy_legs;
 mod reference;
 mod registries;
 mod rules;

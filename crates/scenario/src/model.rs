@@ -237,6 +237,8 @@ pub struct Proxy {
     pub connections: Option<u32>,
     /// When it crashes, by time.
     pub crashes: Vec<ProxyCrash>,
+    /// The servers whose connections it intercepts.
+    pub servers: ProxyServers,
     /// The flows that it intercepts where they cross its node: all of them carry TCP or MPTCP.
     pub flows: Vec<usize>,
     /// Its end of the connection with the client.
@@ -254,6 +256,19 @@ pub enum ProxyKind {
     Mptcp,
     /// One subflow of an MPTCP connection, as if it were its end: the server speaks MPTCP too.
     OneSubflow,
+    /// A Transport Converter (RFC 8803), which clients ask for their servers: TCP or MPTCP on both sides.
+    Convert,
+}
+
+/// Servers of flows that have some with MPTCP and some without, by what a proxy intercepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProxyServers {
+    /// All.
+    All,
+    /// Servers that speak TCP alone.
+    Plain,
+    /// Servers that speak MPTCP, as the flow does.
+    Multipath,
 }
 
 /// A crash of a proxy while the run goes on: its connections are gone with all that they hold.

@@ -32,25 +32,42 @@ pub(crate) fn check(root: &mut Table, topology: &Topology, choices: &Choices<'_>
         let mut rules = Rules { report, path: &path, proxy };
         rules.sides();
         rules.handshake();
+        rules.reliability(&flows);
+        rules.servers(&flows);
         if !broken {
             rules.place(topology, &flows, at);
         }
     }
 }
 
-/// A proxy for single subflows shares no flow with one that ends whole connections: the legs of one would be legs of the other.
+/// A proxy for single subflows shares no flow with one that ends whole connections: the legs of one would be legs of the other. A
+/// converter shares none with any: its client has named the way, and a proxy before it would have to hold the question.
 fn one_kind_for_each_flow(root: &Table, report: &mut Report<'_>) {
-    let whole = |proxy: &Table| proxy.text("kind") != Some("one-subflow");
+    let apart = |one: &Table, other: &Table| {
+        let has = |kind| [one, other].map(|proxy| proxy.text("kind") == Some(kind));
+        let [one, other] = has("one-subflow");
+        one != other || has("convert") != [false; 2]
+    };
     let all: Vec<(&Table, Vec<usize>)> =
         root.tables("proxy").filter_map(|(_, proxy)| Some((proxy, intercepted(root, proxy)?))).collect();
     for (n, (proxy, flows)) in all.iter().enumerate() {
         let other = all[..n]
             .iter()
-            .find(|(other, theirs)| whole(other) != whole(proxy) && flows.iter().any(|f| theirs.contains(f)));
+            .find(|(other, theirs)| apart(other, proxy) && flows.iter().any(|f| theirs.contains(f)));
         let (Some((other, _)), Some(node)) = (other, proxy.get("kind")) else { continue };
         let [name, other] = [proxy, other].map(|proxy| proxy.text("name").unwrap_or_default());
-        let message = format!("\"{name}\" and \"{other}\" intercept a flow, one of them by the subflow");
-        let help = "give each its own flows with `flows`, or both one kind".into();
+        let convert = node.as_text() == Some("convert")
+            || root
+                .tables("proxy")
+                .any(|(_, p)| p.text("name") == Some(other) && p.text("kind") == Some("convert"));
+        let (how, help) = match convert {
+            true => {
+                ("and one of them is a converter, which stands alone", "give each its own flows with `flows`")
+            }
+            false => ("one of them by the subflow", "give each its own flows with `flows`, or both one kind"),
+        };
+        let message = format!("\"{name}\" and \"{other}\" intercept a flow, {how}");
+        let help = help.into();
         report.add(node.at, Code::Contradiction, &format!("proxy.{name}.kind"), message, help);
     }
 }
@@ -82,6 +99,10 @@ fn is_stream(flow: &Table) -> bool {
 struct FlowEnds {
     name: String,
     kind: String,
+    /// It uses SCPS-TP.
+    snack: bool,
+    /// Some of its servers speak MPTCP, and some do not.
+    mixed: bool,
     /// `None` if an end does not exist.
     pair: Option<NodePair>,
 }
@@ -92,16 +113,30 @@ impl FlowEnds {
             |key: &str| flow.text(key).and_then(|name| topology.hosts.iter().position(|h| h.name == name));
         let kind = flow.table("transport").and_then(|keys| keys.text("kind")).unwrap_or_default();
         let pair = node("from").zip(node("to")).map(|(from, to)| NodePair { from, to });
-        Self { name: flow.text("name").unwrap_or_default().to_owned(), kind: kind.to_owned(), pair }
+        let mixed = flow.table("app").is_some_and(|app| app.text("mptcp_domains") == Some("main"));
+        let snack = flow.table("transport").is_some_and(|keys| keys.text("recovery") == Some("snack"));
+        Self {
+            name: flow.text("name").unwrap_or_default().to_owned(),
+            kind: kind.to_owned(),
+            snack,
+            mixed,
+            pair,
+        }
     }
 
     fn is_stream(&self) -> bool {
         matches!(self.kind.as_str(), "tcp" | "mptcp")
     }
 
-    /// Some way joins its ends over `node`.
-    fn may_cross(&self, topology: &Topology, node: usize) -> bool {
-        self.pair.is_none_or(|pair| pair.from == pair.to || topology.between(pair, node))
+    /// Some way joins its ends over `node`; with `explicit` from each of them to `node`.
+    fn may_meet(&self, topology: &Topology, node: usize, explicit: bool) -> bool {
+        let Some(pair) = self.pair.filter(|pair| pair.from != pair.to) else { return true };
+        let NodePair { from, to } = pair;
+        if explicit {
+            return ![from, to].contains(&node)
+                && [from, to].into_iter().all(|end| topology.joined(NodePair { from: end, to: node }));
+        }
+        topology.between(pair, node)
     }
 }
 
@@ -121,6 +156,7 @@ impl Rules<'_, '_, '_> {
         let Some(kind) = self.proxy.text("kind").map(str::to_owned) else { return };
         let allowed: [&[&str]; 2] = match kind.as_str() {
             "mptcp" => [&["mptcp"], &["tcp", "mptcp"]],
+            "convert" => [&["tcp", "mptcp"], &["tcp", "mptcp"]],
             _ => [&["tcp"], &["tcp"]],
         };
         for (side, allowed) in ["client", "server"].into_iter().zip(allowed) {
@@ -149,17 +185,71 @@ impl Rules<'_, '_, '_> {
 
     /// When it answers follows from its kind, unless the user says so.
     fn handshake(&mut self) {
-        let one = self.proxy.text("kind") == Some("one-subflow");
-        match self.proxy.get("handshake") {
-            None => {
-                let word = if one { "late" } else { "early" };
+        let why_late = match self.proxy.text("kind") {
+            Some("one-subflow") => {
+                Some("the HMAC in the SYN/ACK is that of the server, which has not answered")
+            }
+            Some("convert") => Some("a converter answers when the server has (RFC 8803 section 3.2)"),
+            _ => None,
+        };
+        match (self.proxy.get("handshake"), why_late) {
+            (None, _) => {
+                let word = if why_late.is_some() { "late" } else { "early" };
                 self.proxy.put("handshake", Origin::Default, Placed::text(word));
             }
-            Some(node) if one && node.as_text() == Some("early") => {
-                let message = "the HMAC in the SYN/ACK is that of the server, which has not answered".into();
-                self.add(node.at, Code::Contradiction, "handshake", message, "leave it out");
+            (Some(node), Some(why)) if node.as_text() == Some("early") => {
+                self.add(node.at, Code::Contradiction, "handshake", why.into(), "leave it out");
             }
-            Some(_) => {}
+            (Some(_), _) => {}
+        }
+    }
+
+    /// Servers of two kinds are told apart where there are some.
+    fn servers(&mut self, flows: &[FlowEnds]) {
+        let Some(node) = self.proxy.get("servers").filter(|node| node.as_text() != Some("all")) else {
+            return;
+        };
+        let at = node.at;
+        if self.proxy.text("kind") == Some("convert") {
+            let message = "clients ask a converter for all servers of a flow".into();
+            return self.add(at, Code::NotApplicable, "servers", message, "remove it");
+        }
+        let named = self.proxy.get("flows").cloned();
+        let meant = |flow: &&FlowEnds| {
+            named.as_ref().is_none_or(|n| n.items().iter().any(|item| item.as_text() == Some(&flow.name)))
+        };
+        if !flows.iter().filter(meant).any(|flow| flow.mixed) {
+            let message = "all servers of its flows are alike".into();
+            let help = "remove it, or intercept pages with mptcp_domains = \"main\"";
+            self.add(at, Code::Contradiction, "servers", message, help);
+        }
+    }
+
+    /// The SYN of a converted connection has one payload, and SCPS-TP has its own.
+    fn reliability(&mut self, root_of_flows: &[FlowEnds]) {
+        if self.proxy.text("kind") != Some("convert") {
+            return;
+        }
+        let snack = |keys: &Table| keys.text("recovery") == Some("snack");
+        let message = "a SYN says one thing beyond TCP: SCPS-TP or RFC 8803";
+        if let Some(keys) = self.proxy.table("client").filter(|keys| snack(keys)) {
+            let at = keys.get("recovery").map_or(Origin::Default, |node| node.at);
+            self.add(at, Code::Contradiction, "client.recovery", message.into(), "choose another `recovery`");
+        }
+        let named = self.proxy.get("flows").cloned();
+        for flow in root_of_flows.iter().filter(|flow| flow.snack) {
+            let node =
+                named.as_ref().and_then(|n| n.items().iter().find(|i| i.as_text() == Some(&flow.name)));
+            if let Some(at) = node.map(|node| node.at).or(named.is_none().then_some(Origin::Default)) {
+                let message = format!("{message}; \"{}\" uses SCPS-TP", flow.name);
+                self.add(
+                    at,
+                    Code::Contradiction,
+                    "flows",
+                    message,
+                    "leave it out, or choose another `recovery` for it",
+                );
+            }
         }
     }
 
@@ -168,7 +258,8 @@ impl Rules<'_, '_, '_> {
         let Some(node) = self.proxy.get("node").cloned() else { return };
         let Some(index) = topology.host(&node, &format!("{}.node", self.path), self.report) else { return };
         let name = topology.hosts[index].name.clone();
-        if !topology.hosts[index].forward {
+        let explicit = self.proxy.text("kind") == Some("convert");
+        if !topology.hosts[index].forward && !explicit {
             let message = format!("no packet crosses \"{name}\": forward = false");
             let help = format!("set forward = true for \"{name}\", or choose another node");
             return self.add(node.at, Code::Contradiction, "node", message, &help);
@@ -177,17 +268,15 @@ impl Rules<'_, '_, '_> {
             return;
         }
         let Some(named) = self.proxy.get("flows").cloned() else {
-            let any = flows.iter().any(|flow| flow.is_stream() && flow.may_cross(topology, index));
+            let any = flows.iter().any(|flow| flow.is_stream() && flow.may_meet(topology, index, explicit));
             if !any && !flows.is_empty() {
                 let at = if node.at == Origin::Default { at } else { node.at };
-                let message = format!("no flow over TCP or MPTCP crosses \"{name}\"");
-                self.add(
-                    at,
-                    Code::Contradiction,
-                    "node",
-                    message,
-                    "choose a node between the ends of a flow",
-                );
+                let (what, help) = match explicit {
+                    true => ("reaches", "choose a node that both ends of a flow reach"),
+                    false => ("crosses", "choose a node between the ends of a flow"),
+                };
+                let message = format!("no flow over TCP or MPTCP {what} \"{name}\"");
+                self.add(at, Code::Contradiction, "node", message, help);
             }
             return;
         };
@@ -203,8 +292,9 @@ impl Rules<'_, '_, '_> {
                 let message =
                     format!("\"{text}\" has kind = \"{}\"; a proxy intercepts TCP and MPTCP", flow.kind);
                 self.add(item.at, Code::Contradiction, "flows", message, "leave it out");
-            } else if !flow.may_cross(topology, index) {
-                let message = format!("\"{text}\" does not cross \"{name}\"");
+            } else if !flow.may_meet(topology, index, explicit) {
+                let what = if explicit { "reach" } else { "cross" };
+                let message = format!("\"{text}\" does not {what} \"{name}\"");
                 self.add(
                     item.at,
                     Code::Contradiction,

@@ -11,7 +11,8 @@ use crate::model::Scenario;
 use crate::part::{Parts, Unsupported};
 use crate::registries::Registries;
 use crate::{
-    addresses, assemble, flows, inherit, link_rules, overrides, proxies, rules, sctp_rules, topology, whole,
+    addresses, assemble, flows, inherit, link_rules, overrides, proxies, proxy_legs, rules, sctp_rules,
+    topology, whole,
 };
 use document::check::Checker;
 use document::diagnostic::{Code, Diagnostics, Report};
@@ -112,6 +113,7 @@ impl Document {
         let files = Files::beside(file);
         Checker { vocabulary: registries, files: &files, report: &mut report }.table(&ROOT, &mut root, "");
         inherit::resolve(&mut root, &mut report);
+        proxy_legs::resolve(&mut root, &mut report);
         sctp_rules::profile(&mut root, &mut report);
         let mut filled = fill::fill(&ROOT, root, registries, &files, &mut report);
         if !filled.has("name") {

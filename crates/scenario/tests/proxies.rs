@@ -58,11 +58,23 @@ transport = { kind = "tcp" }
 const CHANGES: &[(&str, &[(&str, &str)])] = &[
     ("name", &[("proxy.pep.name", "box")]),
     ("like", &[]),
+    // `a_proxy_on_a_path_is_a_node_and_a_leg` has these.
+    ("path", &[]),
+    ("client_leg", &[]),
+    ("server_leg", &[]),
     ("node", &[("path.satellite.to", "modem"), ("path.internet.from", "modem"), ("proxy.pep.node", "modem")]),
     ("kind", &[("proxy.pep.kind", "mptcp"), ("proxy.pep.client.kind", "mptcp")]),
     ("handshake", &[("proxy.pep.handshake", "late")]),
     ("rate", &[("proxy.pep.rate", "5Mbit/s")]),
     ("connections", &[("proxy.pep.connections", "3")]),
+    (
+        "servers",
+        &[
+            ("flow.upload.transport.kind", "mptcp"),
+            ("flow.upload.app", "{ kind = \"http\", page = \"lequipe\", mptcp_domains = \"main\" }"),
+            ("proxy.pep.servers", "plain"),
+        ],
+    ),
     ("flows", &[("proxy.pep.flows", "[\"probe\"]"), ("flow.probe.to", "server")]),
     ("client", &[("proxy.pep.client.congestion", "newreno")]),
     ("server", &[("proxy.pep.server.send_buffer", "1MB")]),
@@ -189,4 +201,97 @@ fn mistakes_name_the_key_and_the_cure() {
     let text =
         Document::parse(&dead, "test.toml", &[], &Registries::builtin()).expect_err("no way").to_string();
     assert!(text.contains("no packet crosses \"gateway\": forward = false"), "{text}");
+}
+
+const ON_A_PATH: &str = r#"
+duration = "30s"
+
+[[path]]
+name = "satellite"
+down = { rate = "10Mbit/s", delay = "300ms" }
+up   = { rate = "2Mbit/s", delay = "300ms" }
+
+[[proxy]]
+name       = "pep"
+path       = "satellite"
+server_leg = { both = { rate = "100Mbit/s", delay = "10ms" } }
+kind       = "split"
+client     = { kind = "tcp" }
+server     = { kind = "tcp" }
+
+[[flow]]
+name      = "upload"
+from      = "terminal"
+to        = "server"
+via       = "satellite"
+transport = { kind = "tcp" }
+"#;
+
+/// Links by name with the names of their ends, and the delay of the first direction in ms.
+fn links(document: &Document) -> Vec<(String, [String; 2], u64)> {
+    let scenario = &document.scenario;
+    let link = |link: &scenario::model::DuplexLink| {
+        let delay = link.directions[0].delay[0].value().map_or(0, |delay| delay.0 / 1_000_000);
+        (link.name.clone(), link.ends.map(|end| scenario.nodes[end].name.clone()), delay)
+    };
+    scenario.duplex_links.iter().map(link).collect()
+}
+
+#[test]
+fn a_proxy_on_a_path_is_a_node_and_a_leg() {
+    let found = |text: &str, sets: &[(&str, &str)]| {
+        let document = good(text, sets);
+        assert_round_trip(&document);
+        links(&document)
+    };
+    let link = |name: &str, ends: [&str; 2], delay| (name.to_owned(), ends.map(str::to_owned), delay);
+    let near = link("satellite", ["terminal", "pep"], 300);
+    assert_eq!(found(ON_A_PATH, &[]), [near.clone(), link("pep", ["pep", "server"], 10)]);
+    let set = [("proxy.pep.server_leg.both.delay", "20ms")];
+    assert_eq!(found(ON_A_PATH, &set), [near, link("pep", ["pep", "server"], 20)]);
+    let client =
+        ON_A_PATH.replace("server_leg", "client_leg").replace("via       = \"satellite\"", "via = \"pep\"");
+    let lan = link("pep", ["terminal", "pep"], 10);
+    assert_eq!(found(&client, &[]), [link("satellite", ["pep", "server"], 300), lan.clone()]);
+    // One at each end of the satellite link, the second like the first.
+    let second = "[[proxy]]\nname = \"gateway\"\nlike = \"pep\"\nserver_leg = { both = { rate = \"50Mbit/s\", delay = \"7ms\" } }\n";
+    let both = client.clone() + second;
+    let text =
+        Document::parse(&both, "test.toml", &[], &Registries::builtin()).expect_err("two legs").to_string();
+    assert!(text.contains("two legs beside the path"), "{text}");
+    let second = second.replace(
+        "like = \"pep\"\n",
+        "path = \"satellite\"\nkind = \"split\"\nclient = { kind = \"tcp\" }\nserver = { kind = \"tcp\" }\n",
+    );
+    let wan = link("gateway", ["gateway", "server"], 7);
+    assert_eq!(found(&(client + &second), &[]), [link("satellite", ["pep", "gateway"], 300), lan, wan]);
+}
+
+#[test]
+fn a_place_on_a_path_says_what_it_lacks() {
+    for (old, new, words) in [
+        ("path       = \"satellite\"", "path = \"sat\"", "there is no path \"sat\""),
+        ("path       = \"satellite\"", "", "a leg of no path"),
+        ("path       = \"satellite\"", "node = \"server\"\npath = \"satellite\"", "both `node` and `path`"),
+        (
+            "server_leg = { both = { rate = \"100Mbit/s\", delay = \"10ms\" } }",
+            "",
+            "the delay and rate of one leg are missing",
+        ),
+        (
+            "server_leg = { both = { rate = \"100Mbit/s\", delay = \"10ms\" } }",
+            "server_leg = { both = { rate = \"100Mbit/s\" } }",
+            "delay",
+        ),
+        ("name       = \"pep\"", "name = \"server\"", "both ends are \"server\""),
+    ] {
+        let text = ON_A_PATH.replace(old, new);
+        let found = Document::parse(&text, "test.toml", &[], &Registries::builtin());
+        let found = found.map(|_| ()).expect_err(words).to_string();
+        assert!(found.contains(words), "{found}");
+    }
+    let neither = CHAIN.replace("node   = \"gateway\"", "");
+    let found = Document::parse(&neither, "test.toml", &[], &Registries::builtin());
+    let found = found.map(|_| ()).expect_err("no place").to_string();
+    assert!(found.contains("neither `node` nor `path` is given"), "{found}");
 }

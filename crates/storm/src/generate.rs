@@ -301,12 +301,18 @@ impl Builder<'_> {
         let names: Vec<&str> = between.iter().map(String::as_str).collect();
         table.insert("node".into(), self.dice.one(&names).into());
         let whole = *self.dice.one(&[&"split", &"mptcp"]);
-        let kind = if one_subflow { "one-subflow" } else { whole };
+        // A converter shares no flow with any other.
+        let alone = self.proxies == 1 && self.dice.chance(0.3);
+        let kind = if one_subflow { "one-subflow" } else { [whole, "convert"][usize::from(alone)] };
         table.insert("kind".into(), kind.into());
         let ends = [names[0].to_owned(), names[0].to_owned()];
         for side in ["client", "server"] {
             let mut keys = self.transport(&ends);
-            let multipath = kind == "mptcp" && (side == "client" || self.dice.chance(0.5));
+            let multipath = match kind {
+                "mptcp" => side == "client" || self.dice.chance(0.5),
+                "convert" => self.dice.chance(0.5),
+                _ => false,
+            };
             if keys["kind"] != if multipath { "mptcp" } else { "tcp" } {
                 // Keys of another kind would be mistakes.
                 keys = Table::new();
@@ -320,12 +326,23 @@ impl Builder<'_> {
             let flows: Vec<&str> = self.flows.iter().map(String::as_str).collect();
             table.insert("flows".into(), json!([self.dice.one(&flows)]));
         }
-        let mut done = vec!["like", "flows", "client", "server"];
-        if one_subflow {
+        let mut done = vec!["like", "flows", "client", "server", "path", "client_leg", "server_leg"];
+        if one_subflow || kind == "convert" {
             // It answers when the server has.
             done.push("handshake");
         }
         self.fill("proxy", &mut table, &done, 0.5);
+        let paths = self.links.iter().filter(|link| link.directions[0] == "up").map(|link| link.name.clone());
+        let paths: Vec<String> = paths.collect();
+        if !paths.is_empty() && self.dice.chance(0.3) {
+            table.remove("node");
+            let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+            table.insert("path".into(), self.dice.one(&paths).into());
+            let leg = *self.dice.one(&[&"client_leg", &"server_leg"]);
+            let mut keys = Table::new();
+            self.directions(&mut keys, ["up", "down"]);
+            table.insert(leg.into(), keys.into());
+        }
         table
     }
 

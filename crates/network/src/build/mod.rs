@@ -63,8 +63,8 @@ impl World {
             let app = (flow.app.row.build)(&flow.app.options);
             Flow::new(flow, app, opener, (seed, duration))
         };
-        let flows = Flows::new(scenario.flows.iter().enumerate().map(flow).collect());
-        let relays = proxies::place(scenario, seed, (&mut routes, &mut hosts), &flows);
+        let mut flows = Flows::new(scenario.flows.iter().enumerate().map(flow).collect());
+        let relays = proxies::place(scenario, seed, (&mut routes, &mut hosts), &mut flows);
         let (network, changes) = network(scenario, seed, routes, observer);
         let mut queue = EventQueue::new();
         for (index, flow) in flows.all().iter().enumerate() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use apps::Side;
 use engine::Stream;
-use scenario::model::{Proxy, Scenario, Transport};
+use scenario::model::{Proxy, ProxyKind, ProxyServers, Scenario, Transport};
 use transport::AddressPair;
 use transport::config::MptcpConfig;
 
@@ -30,32 +30,90 @@ pub(super) fn place(
     scenario: &Scenario,
     seed: u64,
     (routes, hosts): (&mut Routes, &mut Hosts),
-    flows: &Flows,
+    flows: &mut Flows,
 ) -> Relays {
     let mut relays = Relays::new(scenario.proxies.iter().map(Gate::new).collect());
     if scenario.proxies.is_empty() {
         return relays;
     }
-    for (index, flow) in flows.all().iter().enumerate() {
+    for (index, flow) in flows.all_mut().iter_mut().enumerate() {
         let proxies: Vec<usize> =
             (0..scenario.proxies.len()).filter(|p| scenario.proxies[*p].flows.contains(&index)).collect();
-        if proxies.is_empty() {
-            continue;
+        let opener = flow.opener_mut();
+        match proxies.first() {
+            None => continue,
+            Some(first) if scenario.proxies[*first].kind == ProxyKind::Convert => {
+                let places = (&mut *routes, &mut *hosts, &mut relays);
+                ask_converter(scenario, seed, (index as u32, opener), (*first, places));
+                continue;
+            }
+            Some(_) => {}
         }
-        let opener = flow.opener();
         let (server, port) = opener.server(false);
         let (_, plain) = opener.server(true);
         let known = (BTreeMap::new(), seed);
         let places = (&mut *routes, &mut *hosts, &mut relays);
-        let mut planner =
-            Planner { scenario, proxies, flow: index as u32, side: opener.side(), server, places, known };
-        for pair in opener.addresses() {
-            for port in [port, plain] {
+        let (all, flow, side) = (proxies, index as u32, opener.side());
+        let mut planner = Planner { scenario, proxies: Vec::new(), flow, side, server, places, known };
+        for (port, others) in [(port, ProxyServers::Plain), (plain, ProxyServers::Multipath)] {
+            // The scenario tells servers apart only where there are some of both kinds.
+            let meant = |proxy: &usize| scenario.proxies[*proxy].servers != others;
+            planner.proxies = all.iter().copied().filter(meant).collect();
+            for pair in opener.addresses() {
                 planner.turn((opener.node(), pair), port);
             }
         }
     }
     relays
+}
+
+/// The connections of a flow go to a converter, which no other proxy stands beside, if it is reachable from both ends.
+fn ask_converter(
+    scenario: &Scenario,
+    seed: u64,
+    (flow, opener): (u32, &mut Opener),
+    (proxy, places): (usize, Places<'_>),
+) {
+    let (client, converter) = (opener.node(), scenario.proxies[proxy].node);
+    let (server, port) = opener.server(false);
+    let (_, plain) = opener.server(true);
+    let routes = places.0;
+    let reaches = |routes: &mut Routes, node, interface, from| {
+        let target = routes.target(Target { node, interface });
+        let first = match routes.next_hops(target, from) {
+            [] => return None,
+            [only] => Some(*only),
+            _ => None,
+        };
+        Some(first.and_then(|link| routes.topology().leaving(from).iter().position(|l| *l == link)))
+    };
+    // By the address of the server that the client has in mind, or any.
+    let wanted = opener.first().remote;
+    let known = [wanted, None]
+        .into_iter()
+        .find_map(|remote| Some((remote, reaches(routes, server, remote, converter)?)));
+    let (Some((remote, leaves)), Some(_)) = (known, reaches(routes, converter, None, client)) else { return };
+    let leaves = leaves.and_then(|interface| u8::try_from(interface).ok());
+    let mut pairs = connected_pairs(routes, client, converter);
+    // The way that the flow asks for, if it leads there.
+    let local = opener.first().local.and_then(|local| pairs.iter().find(|pair| pair.local == Some(local)));
+    let first = local.copied().unwrap_or(AddressPair { local: None, remote: None });
+    if !opener.protocol().is_multipath() {
+        pairs.clear();
+    }
+    let places = (routes, places.1, places.2);
+    let mut planner = Planner {
+        scenario,
+        proxies: Vec::new(),
+        flow,
+        side: opener.side(),
+        server,
+        places,
+        known: (BTreeMap::new(), seed),
+    };
+    let stop = Stop { node: converter, arrives: None, leaves };
+    let ports = [port, plain].map(|port| planner.listener(proxy, stop, remote, port));
+    opener.ask((converter, ports), (first, pairs), remote);
 }
 
 /// All crashes of proxies, the last one first.
@@ -69,6 +127,8 @@ pub(super) fn crashes(scenario: &Scenario) -> Vec<Crash> {
     all
 }
 
+type Places<'w> = (&'w mut Routes, &'w mut Hosts, &'w mut Relays);
+
 /// A listener of a proxy: the proxy, the way on, and the port of the server.
 type Place = (usize, Option<u8>, Option<u8>, Port);
 
@@ -79,7 +139,7 @@ struct Planner<'s, 'w> {
     flow: u32,
     side: Side,
     server: NodeId,
-    places: (&'w mut Routes, &'w mut Hosts, &'w mut Relays),
+    places: Places<'w>,
     /// Ports of the listeners so far, and the seed of their keys.
     known: (BTreeMap<Place, Port>, u64),
 }

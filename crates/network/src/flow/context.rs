@@ -65,6 +65,9 @@ impl FlowContext<'_> {
         let (socket, addresses) = self.hosts.open((self.now, forwarding), connection, places, (owner, label));
         if let Some((observer, _)) = self.network.tap_and_draft() {
             observer.know(addresses, (self.index, number), PathId::FIRST);
+            if let Some(asked) = self.flow.opener().asks(plain) {
+                observer.ask(addresses, asked);
+            }
         }
         // The peer may send to any address of an association before this end has used it.
         let association = self.hosts.get(socket).connection().filter(|machine| machine.shares_port());

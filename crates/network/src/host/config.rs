@@ -9,6 +9,7 @@ use apps::Side;
 use engine::Stream;
 use schedulers::Scheduler;
 use transport::config::{MptcpConfig, TcpConfig, UdpConfig};
+use transport::convert::ConvertMessage;
 use transport::mptcp::keys::Key;
 use transport::mptcp::option::MptcpOption;
 use transport::sctp::{AssociationSetup, SctpConfig};
@@ -17,7 +18,7 @@ use transport::{AddressPair, Connection, NewCongestion, Role, Setup};
 use units::Bytes;
 
 use crate::host::machine::Machine;
-use crate::net::address::Port;
+use crate::net::address::{Port, SocketAddress};
 use crate::net::topology::NodeId;
 
 /// Makes the scheduler of one connection.
@@ -160,6 +161,8 @@ pub(crate) struct Opener {
     absent: [Vec<u8>; 2],
     /// Stream of the keys of MPTCP and the tags of SCTP.
     keys: Option<Stream>,
+    /// The server that its first SYN asks a converter for, with both of its ports.
+    asks: Option<(SocketAddress, Port)>,
 }
 
 /// Addresses as the opening side is configured with them, seen from there.
@@ -190,7 +193,31 @@ impl Opener {
             "only MPTCP and SCTP use further addresses"
         );
         debug_assert_eq!(keys.is_some(), protocol.is_multihomed(), "only MPTCP and SCTP have keys or tags");
-        Self { protocol, side, node, server, port, plain, first, pairs, absent, keys }
+        Self { protocol, side, node, server, port, plain, first, pairs, absent, keys, asks: None }
+    }
+
+    /// Connections go to a converter at these ports, which is asked for the server. It has all of its addresses.
+    pub(crate) fn ask(
+        &mut self,
+        (converter, [port, plain]): (NodeId, [Port; 2]),
+        (first, pairs): (AddressPair, Vec<AddressPair>),
+        remote: Option<u8>,
+    ) {
+        debug_assert!(pairs.is_empty() || self.protocol.is_multipath(), "only MPTCP uses further addresses");
+        self.asks = Some((SocketAddress::new(self.server, remote, self.port), self.plain));
+        (self.server, self.port, self.plain) = (converter, port, plain);
+        (self.first, self.pairs, self.absent[1]) = (first, pairs, Vec::new());
+    }
+
+    /// The server that connections ask a converter for, or the plain one beside it; `None` without converter.
+    pub(crate) fn asks(&self, plain: bool) -> Option<SocketAddress> {
+        let (server, other) = self.asks?;
+        Some(if plain { SocketAddress::new(server.node(), server.interface(), other) } else { server })
+    }
+
+    /// Addresses of the first subflow.
+    pub(crate) fn first(&self) -> AddressPair {
+        self.first
     }
 
     /// Which side of its flow it is.
@@ -222,6 +249,14 @@ impl Opener {
         &self.protocol
     }
 
+    /// Bytes of its packets that are neither options nor payload; of TCP.
+    pub(crate) fn header(&self) -> Bytes {
+        match &self.protocol {
+            Protocol::Stream { tcp, .. } => tcp.segment.header + tcp.segment.overhead,
+            Protocol::Association { .. } | Protocol::Datagrams(_) => Bytes::ZERO,
+        }
+    }
+
     /// The client end of one more connection.
     pub(crate) fn connect(&mut self) -> Machine {
         // A connection that is opened later begins where there is an address.
@@ -232,6 +267,9 @@ impl Opener {
         let end = EndSetup { role: Role::Client, first, pairs, own: Vec::new(), absent, key, nonce_seed };
         let mut machine = self.protocol.machine(end);
         if let Some(connection) = machine.connection_mut() {
+            if self.asks.is_some() {
+                connection.say(ConvertMessage::Connect { extended: self.protocol.is_multipath() });
+            }
             connection.open();
         }
         machine

@@ -55,6 +55,15 @@ impl Stream {
     }
 }
 
+/// The first packet of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// A SYN/ACK of this size.
+    Accepts { size: Bytes },
+    /// A RST.
+    Resets,
+}
+
 /// The two ends of one connection at a proxy.
 #[derive(Debug)]
 pub(crate) struct Relay {
@@ -67,6 +76,8 @@ pub(crate) struct Relay {
     sockets: [Option<SocketId>; 2],
     /// The SYN of the client, which waits for the answer of the server.
     waiting: Option<(PacketAddresses, Packet)>,
+    /// First packet of the server, if it came while the client waits.
+    answer: Option<Answer>,
     /// From the client to the server, and back.
     streams: [Stream; 2],
     /// Bytes that it had received in order when a connection failed or the proxy crashed, by direction.
@@ -85,6 +96,7 @@ impl Relay {
             subflow: None,
             sockets: [None; 2],
             waiting: None,
+            answer: None,
             streams: [stream(), stream()],
             received: [Bytes::ZERO; 2],
             over: false,
@@ -131,6 +143,26 @@ impl Relay {
     /// The SYN that waits for an answer of the server.
     pub(crate) fn waiting(&self) -> Option<&(PacketAddresses, Packet)> {
         self.waiting.as_ref()
+    }
+
+    /// The first packet of the server has arrived.
+    pub(crate) fn note_answer(&mut self, packet: &Packet) {
+        let Some(segment) = packet.segment().filter(|_| self.answer.is_none()) else { return };
+        self.answer = match segment.flags {
+            flags if flags.rst => Some(Answer::Resets),
+            flags if flags.syn => Some(Answer::Accepts { size: packet.size }),
+            _ => None,
+        };
+    }
+
+    /// First packet of the server.
+    pub(crate) fn answer(&self) -> Option<Answer> {
+        self.answer
+    }
+
+    /// The client is told that there will be no connection, and resets its own.
+    pub(crate) fn refuse(&mut self) {
+        self.over = true;
     }
 
     /// The same, to be answered now.
@@ -351,6 +383,11 @@ impl Relays {
         let mine = |relay: &&Relay| self.onward[relay.onward].proxy() == proxy && !relay.is_done(hosts);
         let room = |most| self.relays.iter().filter(mine).count() < most as usize;
         !gate.is_silent() && gate.connections().is_none_or(room)
+    }
+
+    /// The proxy of a listener answers nothing any more.
+    pub(crate) fn is_silent(&self, onward: usize) -> bool {
+        self.gates[self.onward[onward].proxy()].is_silent()
     }
 
     /// A proxy crashes. Returns its relays.

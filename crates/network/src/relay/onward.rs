@@ -7,12 +7,16 @@ use std::sync::Arc;
 use scenario::model::{ProxyHandshake, ProxyKind};
 use transport::Connection;
 use transport::config::MptcpConfig;
+use transport::convert::{ConvertError, ConvertMessage};
 use transport::mptcp::option::MptcpOption;
+use transport::packet::Packet;
+use transport::space::SpaceSignal;
 
 use crate::host::config::{Listener, Opener};
 use crate::host::machine::Machine;
 use crate::net::address::Port;
 use crate::net::topology::NodeId;
+use crate::relay::Answer;
 
 /// The way on from a listener of a proxy.
 #[derive(Debug)]
@@ -48,6 +52,27 @@ impl Onward {
     /// Each of its relays carries one subflow of a connection between others.
     pub(crate) fn relays_subflows(&self) -> bool {
         self.kind == ProxyKind::OneSubflow
+    }
+
+    /// Clients ask it for their servers (RFC 8803).
+    pub(crate) fn converts(&self) -> bool {
+        self.kind == ProxyKind::Convert
+    }
+
+    /// Payload of the SYN/ACK that answers this SYN, when the server has answered in this way.
+    pub(crate) fn answer(&self, syn: &Packet, answer: Option<Answer>) -> Option<ConvertMessage> {
+        let Some(SpaceSignal::Convert(ConvertMessage::Connect { extended })) = syn.signal() else {
+            return None;
+        };
+        Some(match answer {
+            Some(Answer::Accepts { size }) => {
+                // Options fill at most 40 bytes.
+                let options = size.saturating_sub(self.opener.header()).0 as u8;
+                ConvertMessage::Accepted { options: extended.then_some(options) }
+            }
+            Some(Answer::Resets) => ConvertMessage::Refused(ConvertError::ConnectionReset),
+            None => ConvertMessage::Refused(ConvertError::NetworkFailure),
+        })
     }
 
     /// The client's SYN waits for the answer of the server.

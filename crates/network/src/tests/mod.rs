@@ -1,6 +1,7 @@
 //! Worlds that run: what must hold whatever the scenario is.
 
 mod addresses;
+mod convert;
 mod faults;
 mod limits;
 mod measures;

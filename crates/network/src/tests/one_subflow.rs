@@ -11,7 +11,7 @@ use transport::tcp::ranges::{Range, RangeSet};
 use units::Bytes;
 
 use super::*;
-use crate::{Crossing, OpenedSubflow, PacketSink};
+use crate::{Crossing, HostAddress, OpenedSubflow, PacketSink};
 
 /// A terminal with an access A1 beside the gateway and an access A2 over it; a proxy at the gateway.
 fn two_accesses(a1: &str, flow: &str, proxy: &str, more: &str) -> String {
@@ -113,6 +113,8 @@ struct Watch(Arc<Mutex<Slides>>);
 
 impl PacketSink for Watch {
     fn opened(&mut self, _: &OpenedSubflow) {}
+
+    fn asks(&mut self, _: [HostAddress; 2], _: HostAddress) {}
 
     fn packet(&mut self, crossing: &Crossing<'_>) {
         let mut slides = self.0.lock().expect("one thread");

@@ -270,3 +270,20 @@ fn a_proxy_that_ends_mptcp_joins_all_subflows_that_reach_it() {
         assert_eq!(flow.fell_back, server != mptcp, "the server end is told by its own packets");
     }
 }
+
+/// Domains of a page end at the proxy, or pass it: the main one at an MPTCP server, the others at plain TCP servers behind the proxy.
+#[test]
+fn a_proxy_may_end_the_connections_to_plain_servers_alone() {
+    let flow = "from = \"server\"\nto = \"terminal\"\ntransport = { kind = \"mptcp\" }\n\
+                app = { kind = \"http\", page = \"custom\", objects = 4, domains = 2, connections = 1, mptcp_domains = \"main\" }";
+    for (servers, ended) in [("all", [true, true]), ("plain", [false, true]), ("multipath", [true, false])] {
+        let keys = format!("servers = \"{servers}\"\n{}", tcp(""));
+        let record = checked(&split(&keys, flow, GEO), 1);
+        let flow = &record.flows[0];
+        assert!(flow.completed, "{servers}: {:?}", flow.failure);
+        let legs = |connection| flow.legs.iter().filter(|leg| leg.connection == connection).count();
+        assert_eq!([0, 1].map(legs), ended.map(|ended| if ended { 2 } else { 0 }), "{servers}");
+        let spoken = lines(&record).any(|words| words[2] == "server" && words[5] == "dss");
+        assert_eq!(spoken, !ended[0], "{servers}: MPTCP from end to end where the proxy lets it pass");
+    }
+}

@@ -5,6 +5,7 @@
 use engine::EventQueue;
 use scenario::model::CrashForm;
 use transport::Departure;
+use transport::convert::{ConvertError, ConvertMessage};
 use transport::mptcp::option::MptcpOption;
 use transport::packet::{Packet, PathId};
 use units::SimTime;
@@ -50,7 +51,9 @@ impl World {
             debug_assert!(self.relays.get(relay).waiting().is_some() || self.relays.get(relay).is_over());
             return None;
         }
-        if !self.relays.accepts(proxy, &self.hosts) {
+        let converts = self.relays.onward(proxy).converts();
+        let full = !self.relays.accepts(proxy, &self.hosts);
+        if full && !(converts && !self.relays.is_silent(proxy) && packet.path == PathId::FIRST) {
             return None;
         }
         if of_subflow {
@@ -67,6 +70,10 @@ impl World {
         let owner = AppSocket { flow, connection: connection?, side };
         let relay = Relay::new(proxy, Some(owner), self.flows[owner.flow()].timing().start());
         let id = self.relays.add(relay, (node, addresses.source));
+        if full {
+            let refused = ConvertMessage::Refused(ConvertError::ResourceExceeded);
+            return Some(self.answer_client(now, id, addresses, Some(refused)));
+        }
         self.open_onward(now, id);
         if self.relays.onward(proxy).is_late() {
             self.relays.get_mut(id).wait((addresses, packet));
@@ -108,6 +115,24 @@ impl World {
         self.hosts.give_to_relay(socket, id, subflow.unwrap_or(PathId::FIRST));
         self.relays.get_mut(id).connect(LegEnd::Client, socket);
         socket
+    }
+
+    /// The end towards the client, whose SYN/ACK says this.
+    fn answer_client(
+        &mut self,
+        now: SimTime,
+        id: RelayId,
+        addresses: PacketAddresses,
+        message: Option<ConvertMessage>,
+    ) -> SocketId {
+        let near = self.accept_near(now, id, addresses);
+        if let (Some(message), Some(leg)) = (message, self.hosts.get_mut(near).leg_mut()) {
+            leg.connection_mut().say(message);
+            if matches!(message, ConvertMessage::Refused(_)) {
+                self.relays.get_mut(id).refuse();
+            }
+        }
+        near
     }
 
     /// The end towards the server.
@@ -158,9 +183,13 @@ impl World {
     pub(super) fn deliver_to_leg(&mut self, now: SimTime, socket: SocketId, delivery: Delivery) {
         let Self { hosts, network, .. } = self;
         let Some(leg) = hosts.get_mut(socket).leg_mut() else { return };
-        leg.receive(now, network.open(delivery));
-        trace_delivery(now, network, delivery, Some(leg.connection()));
+        let packet = network.open(delivery);
+        leg.receive(now, packet);
         let relay = leg.relay();
+        if self.relays.get(relay).waiting().is_some() {
+            self.relays.get_mut(relay).note_answer(packet);
+        }
+        trace_delivery(now, network, delivery, Some(leg.connection()));
         self.serve_relay(now, relay);
     }
 
@@ -202,7 +231,9 @@ impl World {
             && far.is_some_and(|socket| answered(&self.hosts, socket))
             && let Some((addresses, syn)) = self.relays.get_mut(id).take_waiting()
         {
-            let near = self.accept_near(now, id, addresses);
+            let relay = self.relays.get(id);
+            let message = self.relays.onward(relay.onward()).answer(&syn, relay.answer());
+            let near = self.answer_client(now, id, addresses, message);
             if let Some(leg) = self.hosts.get_mut(near).leg_mut() {
                 leg.receive(now, &syn);
             }

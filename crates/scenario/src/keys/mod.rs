@@ -13,7 +13,7 @@ use document::keys::{Fallback, Key};
 use document::shorthand::{key, words};
 use units::Bytes;
 
-pub(crate) use tables::{DIRECTION, FLOW_ACTIONS, ROOT, SET};
+pub(crate) use tables::{DIRECTION, FLOW_ACTIONS, LEG, ROOT, SET};
 pub(crate) use transport::TRANSPORT;
 
 /// The largest window that can be advertised (RFC 7323 section 2.3).

@@ -199,6 +199,20 @@ static PATH: Section = Section {
     ],
 };
 
+/// The link between a proxy and one end of the path that it stands on.
+pub(crate) static LEG: Section = Section {
+    name: "leg",
+    what: "a leg",
+    doc: "The link between a proxy on a path and one end of that path.",
+    inline: true,
+    inherits: true,
+    keys: &[
+        BOTH,
+        key("up", Kind::Table(&DIRECTION), Fallback::Absent, "from the client to the server"),
+        key("down", Kind::Table(&DIRECTION), Fallback::Absent, "from the server to the client"),
+    ],
+};
+
 static LINK: Section = Section {
     name: "link",
     what: "a link",
