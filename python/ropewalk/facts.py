@@ -133,6 +133,11 @@ class Flow:
         """The application writes as fast as the connection takes it, and reads as fast as data arrives."""
         return kind(self.app) in BACKLOGGED and str(self.app.get("read_rate", "unlimited")) == "unlimited"
 
+    @property
+    def is_endless(self) -> bool:
+        """It writes to the end of the run."""
+        return self.is_backlogged and str(self.app.get("size", "unlimited")) == "unlimited"
+
     def members(self, names: list[str]) -> list[str]:
         """Its flows in the tables of results."""
         own = {self.name} if self.count == 1 else {f"{self.name}{n}" for n in range(1, self.count + 1)}

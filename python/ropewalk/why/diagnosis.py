@@ -162,7 +162,7 @@ def _proofs(bench: Bench, seen: Seen, best: dict[int, float]) -> dict[Cause, Pro
         if (
             not trial
             or not ratio
-            or (candidate.cause not in FAIR and bench.only_takes(trial, candidate.flow))
+            or (not _may_take(candidate.cause, seen.case.flow) and bench.only_takes(trial, candidate.flow))
         ):
             continue
         proof = proofs.setdefault(candidate.cause, Proof())
@@ -172,6 +172,11 @@ def _proofs(bench: Bench, seen: Seen, best: dict[int, float]) -> dict[Cause, Pro
     for proof in proofs.values():
         proof.cures = _distinct(proof.cures)
     return proofs
+
+
+def _may_take(cause: Cause, flow: Flow) -> bool:
+    """Whether a cure may be all at the cost of others. A transfer without end shares a full link."""
+    return cause in FAIR and not (cause == "queue" and flow.is_endless)
 
 
 def _distinct(cures: list[Cure]) -> list[Cure]:
