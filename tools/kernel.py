@@ -34,7 +34,7 @@ DELAYS = {
     "k7": {"a": 50, "b": 150},
     "k9": {"a": 50, "b": 50, "c": 50, "d": 50},
 }
-"""Milliseconds. They vary by up to 0.1 ms on both: over paths exactly alike slow start has one end of several."""
+"""Milliseconds. They vary by up to 0.1 ms on both: over paths exactly alike slow start ends in one way."""
 ATTEMPTS = 4
 CAUSES = ROOT / "validation" / "kernel-causes.json"
 """Causes of differences by scenario, flow or link, and quantity; one without is called unexplained."""
