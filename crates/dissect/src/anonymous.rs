@@ -13,14 +13,15 @@ use wire::codec::dss_checksum;
 use wire::frame::{Ends, Frame, TcpFields, TcpFlags, TcpHeader, Transport, write_tcp};
 use wire::mptcp::{Mapping, Mptcp, Number};
 use wire::options::{OptionBytes, TcpOption};
+use wire::payload::Payload;
 use wire::pcapng::{Direction, Interface, Writer};
 
 use crate::file::{Input, Unreadable};
 use crate::link::{Way, datagram};
 use crate::order::InOrder;
 
-/// Payload of the largest packet: zeros, of which nothing is written.
-static NOTHING: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
+/// Most payload of a packet with the largest headers.
+const LARGEST: usize = u16::MAX as usize - 120;
 
 /// Packets of the new file, and those left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,10 +67,10 @@ pub fn anonymise<W: Write>(files: &[PathBuf], to: W) -> io::Result<(Anonymised, 
             Way::Out => Direction::Outbound,
         });
         out.clear();
-        let headers = people.packet(&frame, header, &mut out);
+        let length = people.packet(&frame, header, &mut out);
         found.written += 1;
         if failed.is_ok() {
-            failed = writer.cut_packet(0, at, way, (&out[..headers.min(out.len())], out.len()));
+            failed = writer.cut_packet(0, at, way, (&out, length));
         }
     }) {}
     failed?;
@@ -102,7 +103,7 @@ struct Subflow {
 }
 
 impl Pseudonyms {
-    /// Appends the new packet, with its payload. Returns the length of its headers.
+    /// Appends the new packet, without its payload. Returns its length.
     fn packet(&mut self, frame: &Frame<'_>, header: &TcpHeader<'_>, out: &mut Vec<u8>) -> usize {
         let opens = header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::ACK);
         let reversed = !opens && self.subflows.contains_key(&frame.ends.reversed());
@@ -122,9 +123,10 @@ impl Pseudonyms {
             Ends { source: self.socket(frame.ends.source), destination: self.socket(frame.ends.destination) };
         let fields =
             TcpFields { seq: header.seq, ack: header.ack, flags: header.flags, window: header.window };
-        let payload = &NOTHING[..frame.payload_len.min(NOTHING.len() - 120)];
-        write_tcp(out, new, frame.ecn, &fields, &options, payload);
-        out.len() - payload.len()
+        // An IP packet has no room for more.
+        let payload = Payload::zeros(frame.payload_len.min(LARGEST));
+        write_tcp(out, (new, frame.ecn), &fields, &options, &payload);
+        out.len() + payload.len()
     }
 
     fn open(&mut self, ends: Ends, header: &TcpHeader<'_>) {

@@ -17,6 +17,8 @@ use crate::link::Way;
 /// Bytes that are read at once. A block that is longer makes the buffer grow, up to [`LARGEST`].
 const BUFFER: usize = 1 << 18;
 const LARGEST: usize = 1 << 26;
+/// Least bytes that are read at once.
+const LEAST: usize = 1 << 10;
 const NANOS: u64 = 1_000_000_000;
 /// The option `epb_flags`; its two lowest bits are the direction.
 const PACKET_FLAGS: u16 = 2;
@@ -53,6 +55,14 @@ impl Input {
         match self {
             Self::File(file) => file.clone(),
             Self::Bytes(_) => PathBuf::from("<bytes>"),
+        }
+    }
+
+    /// Bytes that are read at once: no more than there are.
+    fn buffer(&self) -> usize {
+        match self {
+            Self::File(_) => BUFFER,
+            Self::Bytes(bytes) => BUFFER.min(bytes.len().max(LEAST)),
         }
     }
 
@@ -129,13 +139,21 @@ impl Packets {
         let file = input.name();
         let unreadable = |reason: String| Unreadable { file: file.clone(), reason };
         let opened = input.open().map_err(unreadable)?;
-        let reader = create_reader(BUFFER, opened).map_err(|error| match error {
+        let reader = create_reader(input.buffer(), opened).map_err(|error| match error {
             PcapError::Eof | PcapError::Incomplete(_) | PcapError::UnexpectedEof => {
                 unreadable("the file is empty or too short".into())
             }
             _ => unreadable("neither pcap nor pcapng".into()),
         })?;
-        Ok(Self { reader, file, interfaces: Vec::new(), before: 0, packets: 0, ended: None, size: BUFFER })
+        Ok(Self {
+            reader,
+            file,
+            interfaces: Vec::new(),
+            before: 0,
+            packets: 0,
+            ended: None,
+            size: input.buffer(),
+        })
     }
 
     /// Interfaces so far.

@@ -119,17 +119,24 @@ struct Subflow {
 struct Association {
     settings: [EndSettings; 2],
     keys: [Option<Key>; 2],
+    /// The initial data sequence numbers of these keys, which are a hash of them.
+    initial: [u64; 2],
     /// Highest data sequence numbers sent.
     sent: [Dsn; 2],
     /// With SCTP.
     tags: Tags,
 }
 
+/// Subflows that are found at once, if their ports differ.
+const RECENT: usize = 16;
+
 /// Subflows by their addresses, and the connections to which they belong.
 #[derive(Clone, Debug, Default)]
 pub struct Codec {
     /// By the ends, seen from the one that opened; with the index of the subflow.
     ends: BTreeMap<Ends, usize>,
+    /// Some that were found: by ports, with the index of the subflow and the end that sends.
+    recent: [Option<(Ends, usize, usize)>; RECENT],
     subflows: Vec<Subflow>,
     numbered: BTreeMap<ConnectionNumber, usize>,
     associations: Vec<Association>,
@@ -146,11 +153,13 @@ impl Codec {
             self.associations.push(Association {
                 settings,
                 keys: [None; 2],
+                initial: [0; 2],
                 sent: [Dsn(0); 2],
                 tags: Tags::default(),
             });
         }
         self.ends.insert(ends, self.subflows.len());
+        self.recent = [None; RECENT];
         self.subflows.push(Subflow {
             opening,
             association,
@@ -179,6 +188,20 @@ impl Codec {
         let opened = |ends: Ends| self.ends.get(&ends).copied();
         let found = opened(ends).map(|index| (index, 0));
         found.or_else(|| opened(ends.reversed()).map(|index| (index, 1))).ok_or(CodecError::Unknown(ends))
+    }
+
+    /// The same, with a look at those found before.
+    fn find_again(&mut self, ends: Ends) -> Result<(usize, usize), CodecError> {
+        let ports = ends.source.port().wrapping_mul(3).wrapping_add(ends.destination.port());
+        let slot = usize::from(ports) % RECENT;
+        match self.recent[slot] {
+            Some((known, index, end)) if known == ends => Ok((index, end)),
+            _ => {
+                let (index, end) = self.find(ends)?;
+                self.recent[slot] = Some((ends, index, end));
+                Ok((index, end))
+            }
+        }
     }
 
     fn check(&self) {
@@ -215,12 +238,19 @@ impl Subflow {
 }
 
 impl Association {
+    fn learn_key(&mut self, end: usize, key: Key) {
+        if self.keys[end] != Some(key) {
+            (self.keys[end], self.initial[end]) = (Some(key), key.initial_dsn());
+        }
+    }
+
     fn key(&self, end: usize) -> Result<Key, CodecError> {
         self.keys[end].ok_or(CodecError::NoKey)
     }
 
     /// The number on the wire of data that `end` sends.
     fn dsn_on_wire(&self, end: usize, dsn: Dsn) -> Result<u64, CodecError> {
-        Ok(self.key(end)?.initial_dsn().wrapping_add(dsn.0))
+        self.key(end)?;
+        Ok(self.initial[end].wrapping_add(dsn.0))
     }
 }

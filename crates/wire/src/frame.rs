@@ -9,6 +9,7 @@ use transport::seq::Seq32;
 
 use crate::crc32c::Crc32c;
 use crate::options::{OPTION_SPACE, OptionBytes, Options, bytes_at};
+use crate::payload::Payload;
 use crate::sctp::{self, Chunks, SctpHeader};
 
 /// Hops that a packet may make: the default of Linux.
@@ -240,11 +241,10 @@ pub struct TcpFields {
 /// same packet has the same bytes wherever it is seen.
 pub fn write_tcp(
     out: &mut Vec<u8>,
-    ends: Ends,
-    ecn: u8,
+    (ends, ecn): (Ends, u8),
     tcp: &TcpFields,
     options: &OptionBytes,
-    payload: &[u8],
+    payload: &Payload<'_>,
 ) {
     let options = options.as_slice();
     debug_assert!(options.len().is_multiple_of(4) && options.len() <= OPTION_SPACE, "options fill words");
@@ -259,13 +259,14 @@ pub fn write_tcp(
     header[12..14].copy_from_slice(&control.to_be_bytes());
     header[14..16].copy_from_slice(&tcp.window.to_be_bytes());
     let sum = pseudo_header(ends, IpNumber::TCP, length + payload.len());
-    let sum = sum.add_slice(&header).add_slice(options).add_slice(payload).ones_complement();
+    let sum =
+        sum.add_slice(&header).add_slice(options).add_2bytes(payload.sum().to_be_bytes()).ones_complement();
     // The sum of the library is in the byte order of the machine, as its documentation has it.
     header[16..18].copy_from_slice(&sum.to_be().to_be_bytes());
     write_ip(out, ends, ecn, IpNumber::TCP, length + payload.len());
     out.extend_from_slice(&header);
     out.extend_from_slice(options);
-    out.extend_from_slice(payload);
+    out.extend_from_slice(payload.bytes());
 }
 
 /// Appends an IP datagram with a UDP datagram to `out`.
@@ -373,7 +374,7 @@ mod tests {
                 window: 9,
             };
             let mut bytes = Vec::new();
-            write_tcp(&mut bytes, ends(six), 2, &tcp, &options, b"hello");
+            write_tcp(&mut bytes, (ends(six), 2), &tcp, &options, &Payload::of(b"hello"));
             assert_eq!(bytes.len(), if six { 40 } else { 20 } + 24 + 5);
             // A link pads short packets.
             bytes.extend([0; 9]);
@@ -407,7 +408,7 @@ mod tests {
         };
         let mut bytes = Vec::new();
         let fields = TcpFields { seq: Seq32(1), ack: Seq32(2), flags: TcpFlags::ACK, window: 3 };
-        write_tcp(&mut bytes, ends(false), 0, &fields, &OptionBytes::default(), b"abc");
+        write_tcp(&mut bytes, (ends(false), 0), &fields, &OptionBytes::default(), &Payload::of(b"abc"));
         assert_eq!(words(&bytes[..20]), 0xffff);
         let pseudo = [&bytes[12..20], &[0, 6, 0, 23][..], &bytes[20..]].concat();
         assert_eq!(words(&pseudo), 0xffff);

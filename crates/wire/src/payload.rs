@@ -20,6 +20,92 @@ pub fn payload(offset: StreamOffset, len: usize) -> &'static [u8] {
     &PATTERN[start..start + len.min(LARGEST)]
 }
 
+/// Sums of the bytes of the pattern before each place: of those at even places, and at odd ones.
+static SUMS: LazyLock<Vec<[u32; 2]>> = LazyLock::new(|| {
+    let mut sums = [0; 2];
+    let places = PATTERN.iter().enumerate().map(|(place, byte)| {
+        let before = sums;
+        sums[place % 2] += u32::from(*byte);
+        before
+    });
+    let mut all: Vec<_> = places.collect();
+    all.push(sums);
+    all
+});
+
+/// Payload of a packet, of which the first bytes may be enough, with its part of the checksum.
+#[derive(Clone, Copy, Debug)]
+pub struct Payload<'a> {
+    bytes: &'a [u8],
+    len: usize,
+    sum: u16,
+}
+
+impl<'a> Payload<'a> {
+    /// These bytes.
+    pub fn of(bytes: &'a [u8]) -> Self {
+        let words = bytes
+            .chunks(2)
+            .map(|pair| u64::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u64::from(*low)));
+        Self { bytes, len: bytes.len(), sum: folded(words.sum()) }
+    }
+
+    /// So many zeros, which stand for any payload.
+    pub fn zeros(len: usize) -> Self {
+        Self { bytes: &[], len, sum: 0 }
+    }
+
+    /// `len` bytes of the stream from `offset`, as [`payload`] has them.
+    pub fn of_stream(offset: StreamOffset, len: usize) -> Payload<'static> {
+        let bytes = payload(offset, len);
+        let start = (offset.0 % PERIOD) as usize;
+        let (before, after) = (SUMS[start], SUMS[start + bytes.len()]);
+        let even = u64::from(after[start % 2] - before[start % 2]);
+        let odd = u64::from(after[1 - start % 2] - before[1 - start % 2]);
+        Payload { bytes, len: bytes.len(), sum: folded((even << 8) + odd) }
+    }
+
+    /// Without bytes behind the first `most`, which are counted nevertheless.
+    #[must_use]
+    pub fn up_to(self, most: usize) -> Self {
+        Self { bytes: &self.bytes[..self.bytes.len().min(most)], ..self }
+    }
+
+    /// The bytes that there are.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Its length, with what is missing.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// There is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes that are counted and not there.
+    pub fn missing(&self) -> usize {
+        self.len - self.bytes.len()
+    }
+
+    /// The ones' complement sum of its words, as checksums have it.
+    pub fn sum(&self) -> u16 {
+        self.sum
+    }
+}
+
+/// Carries are added.
+fn folded(mut sum: u64) -> u16 {
+    while sum > u64::from(u16::MAX) {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    // It fits now.
+    sum as u16
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,5 +117,20 @@ mod tests {
         assert_eq!(payload(StreamOffset(1), 1 << 20).len(), LARGEST);
         let (first, second) = (payload(StreamOffset(0), 1500), payload(StreamOffset(1460), 40));
         assert_eq!(&first[1460..], second);
+    }
+
+    #[test]
+    fn sums_are_those_of_the_bytes() {
+        for (offset, len) in [(0, 0), (0, 1), (1, 1), (1, 2), (250, 7), (7, 1448), (501, 1447), (3, 1 << 20)]
+        {
+            let fast = Payload::of_stream(StreamOffset(offset), len);
+            assert_eq!(fast.sum(), Payload::of(fast.bytes()).sum(), "{len} bytes from {offset}");
+            let head = fast.up_to(96);
+            assert_eq!(
+                (head.sum(), head.len(), head.bytes().len() + head.missing()),
+                (fast.sum(), fast.len(), fast.len())
+            );
+        }
+        assert_eq!((Payload::zeros(9).missing(), Payload::zeros(9).sum()), (9, Payload::of(&[0; 9]).sum()));
     }
 }

@@ -61,9 +61,12 @@ pub struct Writer<W> {
     /// Bytes of a packet that are kept.
     snap: u32,
     interfaces: u32,
-    /// One block, while it is made.
+    /// One block, while it is made; kind and length are filled in at its end.
     block: Vec<u8>,
 }
+
+/// Bytes of kind and length, with which a block begins.
+const HEAD: usize = 8;
 
 impl<W: Write> Writer<W> {
     /// Begins a file. `snap`: bytes of a packet that are kept; 0: all.
@@ -73,7 +76,7 @@ impl<W: Write> Writer<W> {
     pub fn new(to: W, comment: &str, interfaces: &[Interface], snap: u32) -> io::Result<Self> {
         let kept = if snap == 0 { u32::MAX } else { snap };
         // Two interfaces for each link, of which a scenario has fewer than 2^31.
-        let mut writer = Self { to, snap: kept, interfaces: interfaces.len() as u32, block: Vec::new() };
+        let mut writer = Self { to, snap: kept, interfaces: interfaces.len() as u32, block: vec![0; HEAD] };
         writer.number(BYTE_ORDER);
         // Version 1.0; the length of the section is not told.
         writer.block.extend_from_slice(&1u32.to_le_bytes());
@@ -92,6 +95,11 @@ impl<W: Write> Writer<W> {
             writer.end(INTERFACE)?;
         }
         Ok(writer)
+    }
+
+    /// Bytes of a packet that are kept.
+    pub fn snap(&self) -> u32 {
+        self.snap
     }
 
     /// Adds a packet that crosses the interface at `at`.
@@ -164,12 +172,12 @@ impl<W: Write> Writer<W> {
     fn end(&mut self, kind: u32) -> io::Result<()> {
         self.number(0);
         debug_assert!(self.block.len().is_multiple_of(4), "blocks are words");
-        let length = (self.block.len() as u32 + 12).to_le_bytes();
-        self.to.write_all(&kind.to_le_bytes())?;
-        self.to.write_all(&length)?;
+        let length = (self.block.len() as u32 + 4).to_le_bytes();
+        self.block[..4].copy_from_slice(&kind.to_le_bytes());
+        self.block[4..HEAD].copy_from_slice(&length);
+        self.block.extend_from_slice(&length);
         self.to.write_all(&self.block)?;
-        self.to.write_all(&length)?;
-        self.block.clear();
+        self.block.truncate(HEAD);
         Ok(())
     }
 }

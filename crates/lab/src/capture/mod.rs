@@ -24,6 +24,9 @@ use wire::{Codec, EndSettings, Numbers};
 use addresses::Addresses;
 pub use order::CaptureOrder;
 
+/// Bytes that are written at once.
+const BUFFER: usize = 1 << 18;
+
 /// The capture of one replication while it goes on.
 #[derive(Debug)]
 struct Capture {
@@ -70,7 +73,7 @@ impl CaptureFile {
             .map(|link| interface(scenario, link))
             .collect();
         let comment = format!("{}, seed {seed}", scenario.name);
-        let to = BufWriter::new(File::create(file)?);
+        let to = BufWriter::with_capacity(BUFFER, File::create(file)?);
         let writer = Writer::new(to, &comment, &blocks, order.snap())?;
         let addresses = Addresses::new(scenario);
         let flows = scenario.flows.iter().map(|flow| {
@@ -152,16 +155,17 @@ impl Capture {
         }
         self.bytes.clear();
         let ends = self.addresses.known_ends(ends);
-        match self.codec.encode(ends, packet, &mut self.bytes) {
-            Ok(()) => {}
+        let most = self.writer.snap() as usize;
+        let length = match self.codec.encode_head(ends, packet, most, &mut self.bytes) {
+            Ok(length) => length,
             Err(error) => {
                 self.unwritable.get_or_insert((at, error));
                 return;
             }
-        }
+        };
         if let (Some(interface), None) = (interface, &self.error) {
             let way = if leaves { Direction::Outbound } else { Direction::Inbound };
-            self.error = self.writer.packet(interface, at, way, &self.bytes).err();
+            self.error = self.writer.cut_packet(interface, at, Some(way), (&self.bytes, length)).err();
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::convert;
 use crate::frame::{self, Ends, TCP_HEADER, TcpFields, TcpFlags};
 use crate::mptcp::{Mapping, Mptcp, Number};
 use crate::options::{OPTION_SPACE, OptionBytes, TcpOption};
-use crate::payload::payload;
+use crate::payload::{Payload, payload};
 
 /// SCPS capabilities: the short form of SNACK is understood (CCSDS 714.0-B-2 section 3.2.3).
 const SNACK_CAPABLE: u8 = 0x40;
@@ -46,7 +46,21 @@ impl Codec {
     /// # Errors
     /// It has no bytes; `out` is as before.
     pub fn encode(&mut self, ends: Ends, packet: &Packet, out: &mut Vec<u8>) -> Result<(), CodecError> {
-        let (index, end) = self.find(ends)?;
+        self.encode_head(ends, packet, usize::MAX, out).map(|_| ())
+    }
+
+    /// The same, of which the first `most` bytes are needed: payload of TCP behind them may be missing. Returns the length of the datagram.
+    ///
+    /// # Errors
+    /// It has no bytes; `out` is as before.
+    pub fn encode_head(
+        &mut self,
+        ends: Ends,
+        packet: &Packet,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<usize, CodecError> {
+        let (index, end) = self.find_again(ends)?;
         let association = self.subflows[index].association;
         self.associations[association].learn(end, packet);
         if let Some(SpaceSignal::Convert(message)) = packet.signal() {
@@ -57,6 +71,7 @@ impl Codec {
         let charged = packet.size.0.saturating_sub(association.settings[end].overhead.0);
         let start = out.len();
         let six = ends.source.is_ipv6();
+        let mut missing = 0;
         match &packet.body {
             Body::Sctp(body) => {
                 let peers = Peers::new(association, &subflow.opening, (six, end));
@@ -70,8 +85,9 @@ impl Codec {
                 let room = room.saturating_sub(segment.len as usize);
                 let (options, padding) = writer.fitting_options(segment, None, room)?;
                 self.padded += u64::from(padding > 0);
-                let data = payload(packet.offset, segment.len as usize);
-                frame::write_tcp(out, ends, ecn, &writer.fields(segment), &options, data);
+                let data = Payload::of_stream(packet.offset, segment.len as usize).up_to(most);
+                missing = data.missing();
+                frame::write_tcp(out, (ends, ecn), &writer.fields(segment), &options, &data);
                 subflow.sent[end] = subflow.sent[end].max(segment.end());
             }
             Body::Space(space) => {
@@ -87,20 +103,22 @@ impl Codec {
                 let mut message = Vec::new();
                 let data = if let SpaceSignal::Convert(said) = space.signal {
                     convert::write(&mut message, said, subflow.server);
-                    &message
+                    Payload::of(&message)
                 } else {
-                    payload(packet.offset, len as usize)
+                    Payload::of_stream(packet.offset, len as usize)
                 };
-                frame::write_tcp(out, ends, ecn, &fields, &options, data);
+                let data = data.up_to(most);
+                missing = data.missing();
+                frame::write_tcp(out, (ends, ecn), &fields, &options, &data);
                 subflow.sent[end] = subflow.sent[end].max(segment.end());
             }
         }
-        let written = Bytes((out.len() - start) as u64);
-        if written.0 != charged {
+        let length = out.len() - start + missing;
+        if length as u64 != charged {
             out.truncate(start);
-            return Err(CodecError::Size { written, charged: Bytes(charged) });
+            return Err(CodecError::Size { written: Bytes(length as u64), charged: Bytes(charged) });
         }
-        Ok(())
+        Ok(length)
     }
 }
 
@@ -121,10 +139,10 @@ impl Association {
         }
         let Some(segment) = packet.segment() else { return };
         match segment.mptcp {
-            MptcpOption::CapableSynAck(key) => self.keys[end] = Some(key),
+            MptcpOption::CapableSynAck(key) => self.learn_key(end, key),
             MptcpOption::CapableAck { sender, receiver, .. } => {
-                self.keys[end] = Some(sender);
-                self.keys[1 - end] = Some(receiver);
+                self.learn_key(end, sender);
+                self.learn_key(1 - end, receiver);
             }
             _ => {}
         }

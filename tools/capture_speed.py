@@ -1,0 +1,67 @@
+"""Prints what captures cost: writing beside the simulation, reading in packets per CPU second, memory by length.
+
+Ratios of figures of one run of this script depend little on how fast the machine is.
+"""
+
+import multiprocessing
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import ropewalk as rw
+from ropewalk import _core
+
+ROOT = Path(__file__).resolve().parent.parent
+SCENARIO = ROOT / "benches" / "two-paths.toml"
+LENGTHS = (5, 40)
+"""Seconds of simulated time."""
+TURNS = 3
+
+
+def simulated(seconds: int, capture: rw.Capture | None) -> float:
+    """CPU seconds of a run without time series, the quickest of a few."""
+    scenario = rw.Scenario.load(SCENARIO, [("duration", f"{seconds}s")])
+    return min(scenario.run(1, jobs=1, series=False, capture=capture).totals.cpu_s for _ in range(TURNS))
+
+
+def read(file: Path, answer: "multiprocessing.SimpleQueue[tuple[int, float, int]]") -> None:
+    """Packets of a capture, CPU seconds, and the most memory in bytes, of a process that does nothing else."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.process_time()
+    _, _, totals = _core.read_captures([file])
+    spent = time.process_time() - start
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answer.put((totals["packets"], spent, 1024 * (most - before)))
+
+
+def measured(file: Path) -> tuple[int, float, int]:
+    """The quickest of a few readings, each in a process of its own."""
+    context = multiprocessing.get_context("spawn")
+    found = []
+    for _ in range(TURNS):
+        answer: multiprocessing.SimpleQueue[tuple[int, float, int]] = context.SimpleQueue()
+        process = context.Process(target=read, args=(file, answer))
+        process.start()
+        process.join()
+        found.append(answer.get())
+    return min(found, key=lambda one: one[1])
+
+
+def main() -> None:
+    """One line for each length."""
+    print(f"{'captures of':<20} {'packets':>12} {'write / simulate':>17} {'read, M / CPU s':>16} {'MB more':>8}")
+    with tempfile.TemporaryDirectory() as folder:
+        for seconds in LENGTHS:
+            order = rw.Capture(folder)
+            plain, written = simulated(seconds, None), simulated(seconds, order)
+            packets, spent, memory = measured(order.files([1])[1])
+            print(
+                f"{SCENARIO.stem + f', {seconds} s':<20} {packets:>12,} {written / plain - 1.0:>17.2f} "
+                f"{packets / spent / 1e6:>16.2f} {memory / 1e6:>8.1f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
