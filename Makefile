@@ -145,6 +145,7 @@ bench: count
 	@$(MAKE) --no-print-directory build
 	$(BIN)/python tools/hops.py
 	$(BIN)/python tools/overheads.py
+	$(BIN)/python tools/capture_speed.py
 	$(BIN)/python validation/speed.py
 	@$(MAKE) --no-print-directory pgo
 	$(BIN)/python tools/hops.py

@@ -42,7 +42,19 @@ pub struct Anonymised {
 /// The new file cannot be written.
 pub fn anonymise<W: Write>(files: &[PathBuf], to: W) -> io::Result<(Anonymised, W)> {
     let inputs: Vec<Input> = files.iter().cloned().map(Input::File).collect();
-    let mut packets = InOrder::open(&inputs);
+    rewrite(&inputs, to)
+}
+
+/// The same of a capture in memory.
+///
+/// # Errors
+/// The new one cannot be written.
+pub fn anonymise_bytes<W: Write>(bytes: &[u8], to: W) -> io::Result<(Anonymised, W)> {
+    rewrite(&[Input::Bytes(bytes.into())], to)
+}
+
+fn rewrite<W: Write>(inputs: &[Input], to: W) -> io::Result<(Anonymised, W)> {
+    let mut packets = InOrder::open(inputs);
     let interface = Interface { name: "all".into(), description: String::new() };
     let mut writer = Writer::new(to, "anonymised", &[interface], 0)?;
     let (mut found, mut people) = (Anonymised::default(), Pseudonyms::default());

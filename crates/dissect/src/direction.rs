@@ -345,7 +345,8 @@ impl Direction {
         self.largest = self.largest.max(len);
         self.counts.repeated_segments += u64::from(fresh < len);
         self.counts.repeated_bytes += len - fresh;
-        self.counts.copied_segments += u64::from(fresh == 0);
+        // A damaged chunk may have no user data.
+        self.counts.copied_segments += u64::from(fresh == 0 && len > 0);
         self.counts.late_segments += u64::from(late && fresh > 0);
         let unique = self.seen.bytes();
         self.seen.insert(Range::new(1 + unique, (1 + unique).saturating_add(fresh)));

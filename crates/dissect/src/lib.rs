@@ -31,7 +31,7 @@ mod tables;
 mod views;
 mod waiting;
 
-pub use anonymous::{Anonymised, anonymise};
+pub use anonymous::{Anonymised, anonymise, anonymise_bytes};
 pub use connection::{Mode, Side};
 pub use direction::Counts;
 pub use file::Unreadable;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
@@ -15,8 +14,8 @@ pub(crate) type Read = (Vec<(&'static str, Py<Columns>)>, Vec<String>, BTreeMap<
 /// Writes without the interpreter lock. Returns packets written and left out, and problems.
 pub(crate) fn anonymise(py: Python<'_>, files: &[PathBuf], out: &Path) -> PyResult<(u64, u64, Vec<String>)> {
     let done = py.detach(|| {
-        let (found, file) = dissect::anonymise(files, BufWriter::new(File::create(out)?))?;
-        file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
+        let (found, file) = dissect::anonymise(files, File::create(out)?)?;
+        file.sync_all()?;
         Ok::<_, std::io::Error>(found)
     })?;
     let problems = done.problems.iter().map(ToString::to_string).collect();

@@ -61,12 +61,15 @@ pub struct Writer<W> {
     /// Bytes of a packet that are kept.
     snap: u32,
     interfaces: u32,
-    /// One block, while it is made; kind and length are filled in at its end.
+    /// Blocks that wait to be written; the last one, which begins at `start`, is being made: kind and length are filled in at its end.
     block: Vec<u8>,
+    start: usize,
 }
 
 /// Bytes of kind and length, with which a block begins.
 const HEAD: usize = 8;
+/// Bytes that are written at once.
+const AT_ONCE: usize = 1 << 18;
 
 impl<W: Write> Writer<W> {
     /// Begins a file. `snap`: bytes of a packet that are kept; 0: all.
@@ -76,7 +79,8 @@ impl<W: Write> Writer<W> {
     pub fn new(to: W, comment: &str, interfaces: &[Interface], snap: u32) -> io::Result<Self> {
         let kept = if snap == 0 { u32::MAX } else { snap };
         // Two interfaces for each link, of which a scenario has fewer than 2^31.
-        let mut writer = Self { to, snap: kept, interfaces: interfaces.len() as u32, block: vec![0; HEAD] };
+        let mut writer =
+            Self { to, snap: kept, interfaces: interfaces.len() as u32, block: vec![0; HEAD], start: 0 };
         writer.number(BYTE_ORDER);
         // Version 1.0; the length of the section is not told.
         writer.block.extend_from_slice(&1u32.to_le_bytes());
@@ -147,6 +151,8 @@ impl<W: Write> Writer<W> {
             self.option(option::END_TIME, &halves(end));
             self.end(STATISTICS)?;
         }
+        self.block.truncate(self.start);
+        self.flush()?;
         self.to.flush()?;
         Ok(self.to)
     }
@@ -172,19 +178,30 @@ impl<W: Write> Writer<W> {
     fn end(&mut self, kind: u32) -> io::Result<()> {
         self.number(0);
         debug_assert!(self.block.len().is_multiple_of(4), "blocks are words");
-        let length = (self.block.len() as u32 + 4).to_le_bytes();
-        self.block[..4].copy_from_slice(&kind.to_le_bytes());
-        self.block[4..HEAD].copy_from_slice(&length);
+        let block = &mut self.block[self.start..];
+        // A block is shorter than 4 GiB.
+        let length = (block.len() as u32 + 4).to_le_bytes();
+        block[..4].copy_from_slice(&kind.to_le_bytes());
+        block[4..HEAD].copy_from_slice(&length);
         self.block.extend_from_slice(&length);
+        if self.block.len() >= AT_ONCE {
+            self.flush()?;
+        }
+        self.start = self.block.len();
+        self.block.extend_from_slice(&[0; HEAD]);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         self.to.write_all(&self.block)?;
-        self.block.truncate(HEAD);
+        self.block.clear();
         Ok(())
     }
 }
 
 /// A time in two halves, the high one first.
 fn halves(at: SimTime) -> [u8; 8] {
-    let time = EPOCH_NANOS + at.0;
+    let time = EPOCH_NANOS.saturating_add(at.0);
     let [high, low] = [(time >> 32) as u32, time as u32].map(u32::to_le_bytes);
     [high[0], high[1], high[2], high[3], low[0], low[1], low[2], low[3]]
 }

@@ -4,11 +4,12 @@
 //! which is the same with and without a capture.
 
 mod addresses;
+mod flight;
 mod order;
 
 use std::cell::RefCell;
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -22,19 +23,19 @@ use wire::pcapng::{Direction, Interface, Writer};
 use wire::{Codec, EndSettings, Numbers};
 
 use addresses::Addresses;
+use flight::Flight;
 pub use order::CaptureOrder;
-
-/// Bytes that are written at once.
-const BUFFER: usize = 1 << 18;
 
 /// The capture of one replication while it goes on.
 #[derive(Debug)]
 struct Capture {
     codec: Codec,
-    writer: Writer<BufWriter<File>>,
+    writer: Writer<File>,
     addresses: Addresses,
     /// By link direction: the interface where it leaves, if it is captured.
     interfaces: Vec<Option<u32>>,
+    /// By link direction: packets on it, if both of its ends are captured.
+    flights: Vec<Option<Flight>>,
     /// By flow: settings of client and server, and the source of their numbers.
     flows: Vec<([EndSettings; 2], Stream)>,
     /// One packet.
@@ -72,8 +73,13 @@ impl CaptureFile {
             .filter(|link| interfaces[*link].is_some())
             .map(|link| interface(scenario, link))
             .collect();
+        let flights = (0..interfaces.len()).map(|link| {
+            let both = [link, link ^ 1].iter().all(|end| interfaces[*end].is_some());
+            both.then(Flight::default)
+        });
+        let flights = flights.collect();
         let comment = format!("{}, seed {seed}", scenario.name);
-        let to = BufWriter::with_capacity(BUFFER, File::create(file)?);
+        let to = File::create(file)?;
         let writer = Writer::new(to, &comment, &blocks, order.snap())?;
         let addresses = Addresses::new(scenario);
         let flows = scenario.flows.iter().map(|flow| {
@@ -85,6 +91,7 @@ impl CaptureFile {
             codec: Codec::default(),
             writer,
             addresses,
+            flights,
             interfaces,
             flows,
             bytes: Vec::new(),
@@ -146,7 +153,7 @@ impl PacketSink for CaptureFile {
 
 impl Capture {
     fn packet(&mut self, crossing: &Crossing<'_>) {
-        let Crossing { at, interface, leaves, ends, packet } = *crossing;
+        let Crossing { at, interface, leaves, ends, .. } = *crossing;
         let interface = self.interfaces[interface as usize];
         // The codec sees each packet once where it is sent, captured or not: it learns from it.
         let sent = leaves && self.addresses.node_of(crossing.interface) == ends[0].node;
@@ -154,18 +161,37 @@ impl Capture {
             return;
         }
         self.bytes.clear();
-        let ends = self.addresses.known_ends(ends);
-        let most = self.writer.snap() as usize;
-        let length = match self.codec.encode_head(ends, packet, most, &mut self.bytes) {
-            Ok(length) => length,
-            Err(error) => {
-                self.unwritable.get_or_insert((at, error));
-                return;
-            }
-        };
+        let Some(length) = self.bytes_of(crossing, sent) else { return };
         if let (Some(interface), None) = (interface, &self.error) {
             let way = if leaves { Direction::Outbound } else { Direction::Inbound };
             self.error = self.writer.cut_packet(interface, at, Some(way), (&self.bytes, length)).err();
+        }
+    }
+
+    /// Puts the bytes of a packet into `bytes` and returns its length. `None`: it has none.
+    fn bytes_of(&mut self, crossing: &Crossing<'_>, sent: bool) -> Option<usize> {
+        let Crossing { at, interface, leaves, ends, packet } = *crossing;
+        // An interface is named after the link that leaves there; a packet arrives over the other direction.
+        let link = interface as usize ^ usize::from(!leaves);
+        if !leaves
+            && let Some(flight) = &mut self.flights[link]
+            && let Some(length) = flight.arrives(packet, &mut self.bytes)
+        {
+            return Some(length);
+        }
+        let most = self.writer.snap() as usize;
+        let written = self.codec.encode_head(self.addresses.known_ends(ends), packet, most, &mut self.bytes);
+        match written {
+            Ok(length) => {
+                if let (true, Some(flight)) = (sent, &mut self.flights[link]) {
+                    flight.leaves(packet, &self.bytes, length);
+                }
+                Some(length)
+            }
+            Err(error) => {
+                self.unwritable.get_or_insert((at, error));
+                None
+            }
         }
     }
 }
