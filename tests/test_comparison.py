@@ -146,7 +146,22 @@ def test_the_page_says_what_is_on_record() -> None:
     assert kernel.PAGE.read_text(encoding="utf-8") == kernel.page()
 
 
-@pytest.mark.parametrize("name", ["k1", "k8"])
+def test_on_record_coupled_subflows_take_the_share_of_one_connection() -> None:
+    """0.85 to 1.15 of a TCP beside them with LIA, OLIA and BALIA, 1.8 to 2.1 without coupling."""
+    kernel = tool()
+    scenarios = json.loads(kernel.RECORD.read_text(encoding="utf-8"))["scenarios"]
+    table = [line for line in kernel.coupling(scenarios) if line.startswith("| ")][1:]
+    assert [line.split(" | ")[0] for line in table] == ["| newreno", "| lia", "| olia", "| balia"]
+    assert all(" within " in line for line in table), table
+    for control in kernel.COUPLED:
+        ours, theirs = (
+            kernel.share(scenarios[f"unequal-{control}"], side) for side in ("simulator", "kernel")
+        )
+        assert abs(ours - theirs) < 0.05, "traffic moves as in the simulator"
+        assert theirs > kernel.share(scenarios["unequal-newreno"], "kernel") + 0.1
+
+
+@pytest.mark.parametrize("name", ["k1", "k8", "k9", "k11", "k12"])
 def test_the_simulator_is_where_the_record_has_it(name: str) -> None:
     """Scenarios without chance: the simulator stays as close to the recorded kernel as the tolerance says."""
     kernel = tool()
