@@ -80,7 +80,7 @@ def test_pages_messages_and_probes_are_those_of_the_simulator() -> None:
     apps = (
         flow("pages", '{ kind = "http", page = "wikipedia" }', MPTCP)
         + flow("messages", '{ kind = "onoff", rate = "400kbit/s", packet = "1000B" }')
-        + flow("probe", '{ kind = "ping", interval = "100ms" }')
+        + flow("probe", '{ kind = "ping", interval = "100ms" }', '{ kind = "udp" }')
     )
     found = run(PATHS + apps)
     simulated = rw.Scenario.parse(PATHS + apps, "kernel").run(1)

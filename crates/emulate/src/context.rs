@@ -34,7 +34,12 @@ impl Sockets for Context<'_, '_> {
             messages.push(MessageRecord { what, size, start, end: None, delay: None });
             messages.len() - 1
         });
-        self.state.end_mut(connection, from).out.ask(Outgoing::mark(self.now, message, row));
+        let mark = Outgoing::mark(self.now, message, row);
+        let end = self.state.end_mut(connection, from);
+        match &mut end.datagrams {
+            Some(datagrams) => datagrams.ask(mark),
+            None => end.out.ask(mark),
+        }
     }
 
     fn send_on(&mut self, connection: ConnectionId, from: Side, _stream: u16, message: Message) {
@@ -56,6 +61,9 @@ impl Sockets for Context<'_, '_> {
     /// All that there may ever be while the socket is writable: the kernel does not say how much that is.
     fn space(&self, connection: ConnectionId, from: Side) -> Bytes {
         let end = self.state.end(connection, from);
+        if end.datagrams.is_some() {
+            return Bytes::MAX;
+        }
         if end.out.backlog() == 0 && end.is_writable() { Bytes::MAX } else { Bytes::ZERO }
     }
 }

@@ -18,10 +18,12 @@ use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use crate::clock::HostClock;
 use crate::context::Context;
+use crate::datagrams::Datagrams;
 use crate::fault::Fault;
-use crate::outgoing::Outgoing;
+use crate::namespace::Namespace;
+use crate::outgoing::{Mark, Outgoing};
 use crate::plan::FlowPlan;
-use crate::socket::{again, connect};
+use crate::socket::{again, connect, datagrams};
 use crate::talk::Talk;
 
 /// Most bytes of one write.
@@ -52,6 +54,8 @@ pub(crate) struct End {
     over: bool,
     /// Data that it sends.
     pub(crate) out: Outgoing,
+    /// The same with UDP.
+    pub(crate) datagrams: Option<Datagrams>,
     /// When a reader with a rate reads again.
     next_read: SimTime,
 }
@@ -70,7 +74,8 @@ impl End {
         if self.over {
             return flags;
         }
-        if self.connecting || self.out.backlog() > 0 {
+        let waits = self.datagrams.as_ref().is_some_and(|datagrams| datagrams.next().is_some());
+        if self.connecting || waits || self.out.backlog() > 0 {
             flags |= PollFlags::POLLOUT;
         }
         if !(self.connecting || waits_to_read && now < self.next_read) {
@@ -91,6 +96,8 @@ struct Connection {
 /// Everything but the application, which may change it through its context.
 pub(crate) struct State<'p> {
     plan: &'p FlowPlan,
+    /// Namespaces of client and server; the calling thread is in the first one.
+    spaces: [&'p Namespace; 2],
     /// Ports of its server, and of the one beside it that does not speak MPTCP.
     ports: [u16; 2],
     pub(crate) random: Stream,
@@ -102,9 +109,10 @@ pub(crate) struct State<'p> {
 }
 
 impl<'p> State<'p> {
-    pub(crate) fn new(plan: &'p FlowPlan, ports: [u16; 2]) -> Self {
+    pub(crate) fn new(plan: &'p FlowPlan, ports: [u16; 2], spaces: [&'p Namespace; 2]) -> Self {
         Self {
             plan,
+            spaces,
             ports,
             random: Stream::named(plan.seed, &plan.name, "application"),
             talk: Talk::default(),
@@ -122,6 +130,9 @@ impl<'p> State<'p> {
 
     /// Opens a connection; one that fails at once is never established.
     pub(crate) fn open(&mut self, plain: bool) -> ConnectionId {
+        if let Some(payload) = self.plan.datagrams {
+            return self.open_datagrams(payload);
+        }
         let mut connection = Connection::default();
         let end = &mut connection.ends[self.client().index()];
         match connect(self.plan, self.plan.mptcp && !plain, self.ports[usize::from(plain)]) {
@@ -135,6 +146,26 @@ impl<'p> State<'p> {
             }
         }
         self.talk.ports.push(connection.port);
+        self.connections.push(connection);
+        (self.connections.len() - 1) as ConnectionId
+    }
+
+    fn open_datagrams(&mut self, payload: u64) -> ConnectionId {
+        let mut connection = Connection::default();
+        match datagrams(self.plan, self.spaces) {
+            Ok([client, server]) => {
+                let side = self.client();
+                connection.ends[side.index()].socket = Some(client);
+                connection.ends[side.other().index()].socket = Some(server);
+            }
+            Err(fault) => {
+                self.talk.failure.get_or_insert(fault.message);
+            }
+        }
+        for end in &mut connection.ends {
+            end.over = end.socket.is_none();
+            end.datagrams = Some(Datagrams::new(payload));
+        }
         self.connections.push(connection);
         (self.connections.len() - 1) as ConnectionId
     }
@@ -160,6 +191,7 @@ impl<'p> State<'p> {
         let mut cut = self.ended != Some(Ended::Finished);
         for end in self.connections.iter_mut().flat_map(|connection| &mut connection.ends) {
             cut |= end.out.cut();
+            cut |= end.datagrams.as_mut().is_some_and(Datagrams::cut);
         }
         if cut {
             self.ended = Some(Ended::Stopped);
@@ -171,7 +203,8 @@ impl<'p> State<'p> {
         let established = |end: &End| !end.connecting && end.socket.is_some();
         let client = self.client().index();
         self.connections.iter().all(|connection| {
-            connection.ends.iter().all(|end| end.out.is_idle()) && established(&connection.ends[client])
+            let idle = |end: &End| end.datagrams.as_ref().map_or(end.out.is_idle(), Datagrams::is_idle);
+            connection.ends.iter().all(idle) && established(&connection.ends[client])
         })
     }
 }
@@ -260,6 +293,13 @@ impl<'p> Conversation<'p> {
             |one: &Connection| one.ends[client].socket.is_some() && !one.ends[client].connecting;
         let all = !self.state.connections.is_empty() && self.state.connections.iter().all(established);
         self.state.talk.established = all;
+        let counts = |one: &Connection| one.ends[Side::Sender.index()].datagrams.as_ref().map(|d| d.counts);
+        self.state.talk.datagrams = self.state.connections.iter().filter_map(counts).collect();
+        if self.state.plan.datagrams.is_some() && self.state.ended == Some(Ended::Finished) {
+            // Datagrams that have not arrived are lost.
+            let talk = &mut self.state.talk;
+            talk.end = talk.end.or(talk.last_delivery);
+        }
         for end in self.state.connections.iter().flat_map(|connection| &connection.ends) {
             if let Some(socket) = &end.socket {
                 // One that cannot be set closes in the ordinary way.
@@ -313,6 +353,10 @@ impl<'p> Conversation<'p> {
             }
             end.connecting = false;
         }
+        if end.datagrams.is_some() {
+            self.receive_datagrams(number, side)?;
+            return self.send_datagrams(number, side);
+        }
         self.receive(number, side)?;
         self.send(number, side)
     }
@@ -337,6 +381,70 @@ impl<'p> Conversation<'p> {
             self.tell(self.clock.now());
         }
         Ok(())
+    }
+
+    fn send_datagrams(&mut self, number: usize, side: Side) -> Result<(), Fault> {
+        let end = &mut self.state.connections[number].ends[side.index()];
+        let (Some(socket), Some(datagrams)) = (end.socket.as_ref(), end.datagrams.as_mut()) else {
+            return Ok(());
+        };
+        while let Some((datagram, size)) = datagrams.next() {
+            let head = Datagrams::head(datagram);
+            let known = size.min(head.len());
+            self.buffer[..known].copy_from_slice(&head[..known]);
+            match socket.send(&self.buffer[..size]) {
+                Ok(_) => datagrams.sent(),
+                Err(error) if again(&error) => return Ok(()),
+                Err(error) => return Err(Fault::of("a sender of datagrams", error)),
+            }
+        }
+        if std::mem::take(&mut end.out.notify) {
+            self.events.push_back(Event::Accepted { connection: number as ConnectionId, from: side });
+            self.tell(self.clock.now());
+        }
+        Ok(())
+    }
+
+    fn receive_datagrams(&mut self, number: usize, side: Side) -> Result<(), Fault> {
+        for _ in 0..BURST {
+            let [sender, receiver] = &mut self.state.connections[number].ends;
+            let (end, peer) = if side == Side::Receiver { (receiver, sender) } else { (sender, receiver) };
+            let (Some(mut socket), Some(datagrams)) = (end.socket.as_ref(), peer.datagrams.as_mut()) else {
+                break;
+            };
+            let length = match socket.read(&mut self.buffer) {
+                Ok(length) => length,
+                Err(error) if again(&error) => break,
+                Err(error) => return Err(Fault::of("a receiver of datagrams", error)),
+            };
+            let now = self.clock.now();
+            let Some((sent, bytes, whole)) = datagrams.arrive(&self.buffer[..length]) else { continue };
+            let talk = &mut self.state.talk;
+            if side == Side::Receiver && talk.end.is_none() {
+                talk.delay.add(now.since(sent.min(now)), bytes);
+                talk.delivered += bytes;
+                talk.last_delivery = Some(now);
+            }
+            if let Some(mark) = whole {
+                self.arrived(now, number, side, mark);
+            }
+        }
+        Ok(())
+    }
+
+    /// A message has arrived whole.
+    fn arrived(&mut self, now: SimTime, number: usize, side: Side, mark: Mark) {
+        if let Some(row) = mark.row.and_then(|row| self.state.talk.messages.get_mut(row)) {
+            (row.end, row.delay) = (Some(now), Some(now.since(mark.sent)));
+        }
+        self.events.push_back(Event::Arrived {
+            connection: number as ConnectionId,
+            at: side,
+            tag: mark.tag,
+            size: mark.size,
+            sent: mark.sent,
+        });
+        self.tell(now);
     }
 
     /// Reads once: a socket that has more is ready again.
@@ -379,18 +487,7 @@ impl<'p> Conversation<'p> {
             arrived.push(mark);
         }
         for mark in arrived {
-            if let Some(row) = mark.row.and_then(|row| self.state.talk.messages.get_mut(row)) {
-                (row.end, row.delay) = (Some(now), Some(now.since(mark.sent)));
-            }
-            let connection = number as ConnectionId;
-            self.events.push_back(Event::Arrived {
-                connection,
-                at: side,
-                tag: mark.tag,
-                size: mark.size,
-                sent: mark.sent,
-            });
-            self.tell(now);
+            self.arrived(now, number, side, mark);
         }
         Ok(())
     }

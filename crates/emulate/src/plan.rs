@@ -140,6 +140,8 @@ pub struct FlowPlan {
     pub server: Ipv4Addr,
     /// MPTCP instead of TCP.
     pub mptcp: bool,
+    /// UDP instead of both: payload of a datagram at most.
+    pub datagrams: Option<u64>,
     /// Congestion control by the kernel's name.
     pub congestion: String,
     /// When it starts; with `after` the time from the last end of those flows.

@@ -211,7 +211,10 @@ impl Run<'_> {
         let app = (app.row.build)(&app.options);
         let [port, plain] = ports(index);
         self.host(flow.server_node())?.namespace.enter()?;
-        let mut listeners = vec![listen(flow, flow.mptcp, port)?];
+        let mut listeners = Vec::new();
+        if flow.datagrams.is_none() {
+            listeners.push(listen(flow, flow.mptcp, port)?);
+        }
         if flow.mptcp && app.meets_plain_servers() {
             listeners.push(listen(flow, false, plain)?);
         }
@@ -224,7 +227,9 @@ impl Run<'_> {
             return Ok(());
         }
         // Without MPTCP all servers are plain.
-        let state = State::new(flow, [port, if flow.mptcp { plain } else { port }]);
+        let spaces =
+            [self.host(flow.client_node())?, self.host(flow.server_node())?].map(|host| &host.namespace);
+        let state = State::new(flow, [port, if flow.mptcp { plain } else { port }], spaces);
         let mut talk = Conversation::new(state, app, listeners, clock);
         talk.start();
         let (mut failed, mut noted) = (None, (None, None));

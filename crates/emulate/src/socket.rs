@@ -3,12 +3,18 @@
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, SocketAddrV4};
 
-use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
+use nix::sys::socket::{
+    setsockopt,
+    sockopt::{RcvBufForce, SndBufForce},
+};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::fault::Fault;
+use crate::namespace::Namespace;
 use crate::plan::FlowPlan;
 
+/// Buffer of a UDP socket.
+const DATAGRAM_BUFFER: usize = 8 << 20;
 /// Connections that wait to be accepted: a page opens dozens.
 const BACKLOG: i32 = 512;
 
@@ -38,6 +44,27 @@ pub(crate) fn connect(plan: &FlowPlan, mptcp: bool, port: u16) -> Result<(Socket
     }
     let own = socket.local_addr().map_err(&failed)?.as_socket().map_or(0, |address| address.port());
     Ok((socket, own))
+}
+
+/// The sockets of client and server of one conversation in datagrams, each made in the network namespace of its end.
+pub(crate) fn datagrams(plan: &FlowPlan, [client, server]: [&Namespace; 2]) -> Result<[Socket; 2], Fault> {
+    let failed = Fault::io("a socket of UDP");
+    let open = |space: &Namespace, address| {
+        space.enter()?;
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP)).map_err(&failed)?;
+        socket.bind(&SocketAddr::from(SocketAddrV4::new(address, 0)).into()).map_err(&failed)?;
+        socket.set_nonblocking(true).map_err(&failed)?;
+        // Datagrams are lost on links and nowhere else; without the right to, as many as the machine permits.
+        let _ = setsockopt(&socket, RcvBufForce, &DATAGRAM_BUFFER);
+        let _ = setsockopt(&socket, SndBufForce, &DATAGRAM_BUFFER);
+        Ok(socket)
+    };
+    let sockets = [open(server, plan.server)?, open(client, plan.client)?];
+    let [server, client] = &sockets;
+    client.connect(&server.local_addr().map_err(&failed)?).map_err(&failed)?;
+    server.connect(&client.local_addr().map_err(&failed)?).map_err(&failed)?;
+    let [server, client] = sockets;
+    Ok([client, server])
 }
 
 fn configured(plan: &FlowPlan, mptcp: bool) -> Result<Socket, Fault> {

@@ -3,6 +3,8 @@
 use trace::{Histogram, MessageRecord, PageRecord};
 use units::{Nanos, SimTime};
 
+use crate::datagrams::DatagramCounts;
+
 /// Times, bytes and rows of the tables of one flow, from both of its ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Talk {
@@ -18,6 +20,8 @@ pub struct Talk {
     pub command: bool,
     /// Ports of the client, by connection in the order of opening.
     pub ports: Vec<u16>,
+    /// Data in datagrams, by connection: the kernel counts none.
+    pub datagrams: Vec<DatagramCounts>,
     /// All connections were established.
     pub established: bool,
     /// Bytes of its data that the receiving application has read until `end`.

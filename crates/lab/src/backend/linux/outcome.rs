@@ -4,7 +4,9 @@
 
 use std::net::Ipv4Addr;
 
-use emulate::{ConnectionState, FlowPlan, FlowRan, Ran, Sample, Samples, SubflowState, interface};
+use emulate::{
+    ConnectionState, DatagramCounts, FlowPlan, FlowRan, Ran, Sample, Samples, SubflowState, interface,
+};
 use network::NodeId;
 use scenario::model::Scenario;
 use trace::{FlowRecord, Held, Limited, Series, SeriesKey, SubflowRecord};
@@ -59,8 +61,14 @@ impl<'a> Observed<'a> {
         let talk = &self.ran.talk;
         let start = talk.start.unwrap_or(self.plan.start).min(end);
         let end = talk.end.unwrap_or(end).min(end).max(start);
-        let mut subflows: Vec<SubflowRecord> =
-            self.places().into_iter().map(|place| self.subflow(place, end)).collect();
+        let mut subflows: Vec<SubflowRecord> = if self.plan.datagrams.is_some() {
+            (0..)
+                .zip(&talk.datagrams)
+                .map(|(connection, counts)| self.datagrams(connection, *counts))
+                .collect()
+        } else {
+            self.places().into_iter().map(|place| self.subflow(place, end)).collect()
+        };
         if let Some(first) = subflows.first_mut() {
             first.reinjected = self.reinjected();
         }
@@ -178,12 +186,14 @@ impl<'a> Observed<'a> {
         let arrived = final_state(self.receiver, [remote, local]);
         let rtts: Vec<u64> = states.iter().map(|s| s.srtt.0).filter(|srtt| *srtt > 0).collect();
         let windows = states.iter().map(|s| f64::from(s.cwnd) * s.mss.as_f64()).sum::<f64>();
+        // Not later than that: samples are 100 ms apart.
+        let established = self.sender.samples.iter().find(|sample| at(sample, ends).is_some());
         let link = interface(local.0).and_then(|at| link_of(self.scenario, at));
         SubflowRecord {
             connection,
             subflow,
             duplex_link: link,
-            established: None,
+            established: established.map(|sample| sample.at),
             received: arrived.map_or(Bytes::ZERO, |s| s.received),
             segments_received: arrived.map_or(0, |s| u64::from(s.segments_received)),
             segments_repeated: 0,
@@ -201,6 +211,34 @@ impl<'a> Observed<'a> {
             overflow: Bytes::ZERO,
             srtt_mean: (!rtts.is_empty()).then(|| Nanos(rtts.iter().sum::<u64>() / rtts.len() as u64)),
             cwnd_mean: if states.is_empty() { 0.0 } else { windows / states.len() as f64 },
+        }
+    }
+
+    /// A conversation in datagrams, which leave over the first path.
+    fn datagrams(&self, connection: u32, counts: DatagramCounts) -> SubflowRecord {
+        let sender = if self.plan.opened_by_receiver { self.plan.server } else { self.plan.client };
+        SubflowRecord {
+            connection,
+            subflow: 0,
+            duplex_link: interface(sender).and_then(|at| link_of(self.scenario, at)),
+            established: None,
+            received: Bytes(counts.received_bytes),
+            segments_received: counts.received,
+            segments_repeated: 0,
+            segments_late: 0,
+            limited: Limited::default(),
+            ofo: Held::default(),
+            sent: Bytes(counts.sent_bytes),
+            wire: Bytes::ZERO,
+            segments_sent: counts.sent,
+            segments_retransmitted: 0,
+            timeouts: 0,
+            fast_recoveries: 0,
+            reinjected: Bytes::ZERO,
+            beyond_window: Bytes::ZERO,
+            overflow: Bytes::ZERO,
+            srtt_mean: None,
+            cwnd_mean: 0.0,
         }
     }
 

@@ -30,6 +30,7 @@ const FLOW_RULES: &[Rule] = &[
     COMPARE,
     ROUTE,
     KIND,
+    DATAGRAM,
     CONGESTION,
     SAME_CONGESTION,
     SCHEDULER,
@@ -63,7 +64,8 @@ const FLOW_RULES: &[Rule] = &[
 ];
 pub(super) const COMPARE: Rule = rule("compare_paths", "false");
 pub(super) const ROUTE: Rule = rule("to", "a node that routing reaches, both among the first 60 nodes");
-pub(super) const KIND: Rule = rule("transport.kind", "\"tcp\" or \"mptcp\"");
+pub(super) const KIND: Rule = rule("transport.kind", "\"tcp\", \"mptcp\", or \"udp\" where no commands run");
+pub(super) const DATAGRAM: Rule = rule("transport.payload", "up to \"1472B\", with a `header` of \"28B\"");
 pub(super) const CONGESTION: Rule = rule(
     "transport.congestion",
     "newreno (the kernel's reno), cubic with hystart = \"linux\" and its other defaults, bbr; lia, olia, balia, wvegas with \

@@ -10,7 +10,7 @@ use scenario::model::Choice;
 use transport::config::{
     AckConfig, BufferConfig, ConnectionBuffer, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig,
     ReceiveCounts, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig,
-    SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
+    SendBuffer, SendingConfig, TcpConfig, TimerConfig, UdpConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -39,6 +39,16 @@ pub(super) struct Shared {
 pub(super) struct Own {
     pub(super) receive_buffer: Option<u32>,
     pub(super) no_delay: bool,
+}
+
+/// Headers of IPv4 and UDP.
+pub(super) const UDP_HEADER: Bytes = Bytes(28);
+/// The largest IP packet on an interface unless TCP says otherwise.
+pub(super) const ORDINARY_MTU: Bytes = Bytes(1500);
+
+/// UDP has no settings.
+pub(super) fn of_datagrams(config: UdpConfig) -> Shared {
+    Shared { settings: Vec::new(), mtu: ORDINARY_MTU.0 as u32, overhead: config.overhead }
 }
 
 pub(super) fn settings(part: Part, tcp: &TcpConfig, refused: &mut Refusals) -> (Shared, Own) {

@@ -121,6 +121,12 @@ fn keys_without_counterpart_are_refused() {
     assert_eq!(refused(&TEXT.replace("4Mbit/s", "400Mbit/s")), ["rate"; 3]);
     assert_eq!(refused(&TEXT.replace("duration = \"5s\"", "duration = \"61min\"")), ["duration"]);
     let flow = TEXT.split("[flow.transport]").next().unwrap().to_owned();
+    let udp = |more: &str| {
+        let app = flow.replace("{ kind = \"bulk\", size = \"1MB\" }", "\"ping\"");
+        refused(&format!("{app}transport = {{ kind = \"udp\"{more} }}"))
+    };
+    assert_eq!(udp(""), [""; 0]);
+    assert_eq!(udp(", payload = \"2000B\""), ["transport.payload"]);
     let sctp = flow + "transport = { kind = \"sctp\", profile = \"freebsd\" }";
     assert_eq!(refused(&sctp), ["transport.kind"]);
 }

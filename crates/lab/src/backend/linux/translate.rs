@@ -106,13 +106,24 @@ fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario,
         return;
     };
     let Transport { profile: _, tcp: config, congestion, mptcp, sctp, udp } = &**transport;
-    let (Some(congestion), None, None) = (congestion, sctp, udp) else {
-        refused.add(part, rules::KIND);
-        return;
+    let (name, mut shared, own) = match (congestion, sctp, udp) {
+        (Some(congestion), None, None) => {
+            let name = tcp::congestion(congestion);
+            refused.unless(name.is_some(), part, rules::CONGESTION);
+            let (shared, own) = tcp::settings(part, config, refused);
+            (name, shared, own)
+        }
+        (_, None, Some(udp)) => {
+            let fits = udp.header == tcp::UDP_HEADER && udp.payload + udp.header <= tcp::ORDINARY_MTU;
+            refused.unless(fits, part, rules::DATAGRAM);
+            refused.unless(app.name() != apps::COMMAND, part, rules::KIND);
+            (None, tcp::of_datagrams(*udp), tcp::Own::default())
+        }
+        _ => {
+            refused.add(part, rules::KIND);
+            return;
+        }
     };
-    let name = tcp::congestion(congestion);
-    refused.unless(name.is_some(), part, rules::CONGESTION);
-    let (mut shared, own) = tcp::settings(part, config, refused);
     for (node, pairs) in [(client, pairs.clone()), (server, pairs.iter().map(|&(a, b)| (b, a)).collect())] {
         route(host(plan, node), &pairs, shared.mtu);
     }
@@ -136,6 +147,7 @@ fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario,
         client: address(first.0),
         server: address(first.1),
         mptcp: mptcp.is_some(),
+        datagrams: udp.map(|udp| udp.payload.0),
         congestion: name.unwrap_or_default().into(),
         start: *start,
         after: after.clone(),
@@ -163,8 +175,11 @@ fn control_of_commands(plan: &mut Plan) -> Vec<usize> {
         plan.flows.iter().filter(|flow| has_commands(flow)).flat_map(|flow| [flow.from, flow.to]).collect();
     let mut others = Vec::new();
     for node in nodes {
-        let mut flows =
-            plan.flows.iter().enumerate().filter(|(_, flow)| [flow.from, flow.to].contains(&node));
+        let mut flows = plan
+            .flows
+            .iter()
+            .enumerate()
+            .filter(|(_, flow)| flow.datagrams.is_none() && [flow.from, flow.to].contains(&node));
         let Some(control) = flows.next().map(|(_, flow)| flow.congestion.clone()) else { continue };
         others.extend(flows.filter(|(_, flow)| flow.congestion != control).map(|(index, _)| index));
         for uplink in &mut host(plan, node).uplinks {
