@@ -105,25 +105,8 @@ fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario,
         refused.add(part, rules::ROUTE);
         return;
     };
-    let Transport { profile: _, tcp: config, congestion, mptcp, sctp, udp } = &**transport;
-    let (name, mut shared, own) = match (congestion, sctp, udp) {
-        (Some(congestion), None, None) => {
-            let name = tcp::congestion(congestion);
-            refused.unless(name.is_some(), part, rules::CONGESTION);
-            let (shared, own) = tcp::settings(part, config, refused);
-            (name, shared, own)
-        }
-        (_, None, Some(udp)) => {
-            let fits = udp.header == tcp::UDP_HEADER && udp.payload + udp.header <= tcp::ORDINARY_MTU;
-            refused.unless(fits, part, rules::DATAGRAM);
-            refused.unless(app.name() != apps::COMMAND, part, rules::KIND);
-            (None, tcp::of_datagrams(*udp), tcp::Own::default())
-        }
-        _ => {
-            refused.add(part, rules::KIND);
-            return;
-        }
-    };
+    let Some((name, mut shared, own)) = sockets(part, flow, refused) else { return };
+    let (config, mptcp, udp) = (&transport.tcp, &transport.mptcp, &transport.udp);
     for (node, pairs) in [(client, pairs.clone()), (server, pairs.iter().map(|&(a, b)| (b, a)).collect())] {
         route(host(plan, node), &pairs, shared.mtu);
     }
@@ -157,6 +140,33 @@ fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario,
         receive_buffer: own.receive_buffer,
         no_delay: own.no_delay,
     });
+}
+
+/// Congestion control by the kernel's name, settings of namespaces and of sockets. `None` if it has no such transport.
+fn sockets(
+    part: Part,
+    Flow { app, transport, .. }: &Flow,
+    refused: &mut Refusals,
+) -> Option<(Option<&'static str>, tcp::Shared, tcp::Own)> {
+    let Transport { profile: _, tcp: config, congestion, mptcp: _, sctp, udp } = &**transport;
+    match (congestion, sctp, udp) {
+        (Some(congestion), None, None) => {
+            let name = tcp::congestion(congestion);
+            refused.unless(name.is_some(), part, rules::CONGESTION);
+            let (shared, own) = tcp::settings(part, config, refused);
+            Some((name, shared, own))
+        }
+        (_, None, Some(udp)) => {
+            let fits = udp.header == tcp::UDP_HEADER && udp.payload + udp.header <= tcp::ORDINARY_MTU;
+            refused.unless(fits, part, rules::DATAGRAM);
+            refused.unless(app.name() != apps::COMMAND, part, rules::KIND);
+            Some((None, tcp::of_datagrams(*udp), tcp::Own::default()))
+        }
+        _ => {
+            refused.add(part, rules::KIND);
+            None
+        }
+    }
 }
 
 /// An application, or commands in its place.
