@@ -1,4 +1,4 @@
-//! Messages in datagrams, one direction: what is to be sent, is on its way and has arrived.
+//! One direction of a conversation in datagrams: messages to be sent, on their way, and arrived.
 //!
 //! A datagram begins with as many bytes of its number as it has room for; the receiver knows the rest from those before.
 //! May: count. May not: know sockets.
@@ -178,7 +178,7 @@ mod tests {
             out.ask(mark(1, tag));
             out.sent();
         }
-        // Of three the second is lost, and the third overtakes the first.
+        // The second of three is lost, and the third overtakes the first.
         for number in (0..333).flat_map(|three| [3 * three + 2, 3 * three]) {
             let found = out.arrive(&Datagrams::head(number)[..1]).and_then(|(.., whole)| whole);
             assert_eq!(found.map(|mark| mark.tag), Some(number));
