@@ -63,6 +63,41 @@ def test_the_loop_is_closed(name: str, tmp_path: Path) -> None:
     assert apart < 0.1
 
 
+SMALL_BUFFER = """\
+name = "a small buffer"
+duration = "15s"
+
+[[path]]
+name = "a"
+both = { rate = "10Mbit/s", delay = "100ms", queue = "250kB" }
+
+[[flow]]
+name = "up"
+from = "terminal"
+to = "server"
+app = "bulk"
+transport = { kind = "tcp", profile = "linux", receive_buffer = "150kB", receive_buffer_max = "150kB" }
+"""
+
+
+def test_a_receive_buffer_that_limits_is_found(tmp_path: Path) -> None:
+    """And where none limits, the file says that its size is not known."""
+    results = rw.Scenario.parse(SMALL_BUFFER).run([1], capture=rw.Capture(tmp_path))
+    reading = rw.read([results.captures[1]])
+    assert reading.flows["window_full_s"][0] > 1.0
+    text = reading.fitted.text
+    found = next(line for line in text.splitlines() if "receive_buffer_max" in line)
+    size = int(found.partition('receive_buffer_max = "')[2].partition("B")[0])
+    assert size == pytest.approx(150_000, rel=0.03)
+    ratio, apart = compared(reading)
+    assert ratio == pytest.approx(1.0, abs=0.1)
+    assert apart < 0.1
+    kernel = rw.read([KERNEL / "two-subflows.pcapng"]).fitted.text
+    assert "receive_buffer_max" not in kernel
+    assert "# receive buffer: " in kernel
+    assert "# send buffer: " in kernel
+
+
 def test_the_command_writes_a_scenario_that_runs(ropewalk: Ropewalk, tmp_path: Path) -> None:
     file = tmp_path / "fitted.toml"
     done = ropewalk("read", str(KERNEL / "two-subflows.pcapng"), "--scenario", str(file))

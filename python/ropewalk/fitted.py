@@ -32,6 +32,10 @@ BUFFER_S = 0.1
 """A queue that was never full holds this much, or twice what was seen in it."""
 FEW = 30
 """Fewer losses are repeated one by one: their share would be known badly."""
+LIMITING, CONSTANT = 0.05, 0.9
+"""A receive window that is full for longer, and is mostly at its largest, tells the buffer."""
+WINDOW_OF = 0.8, 0.81, 0.83
+"""The buffer of Linux as a part of its largest window, where it is fixed: least, usual, most."""
 LONGEST = 120
 """Letters of a name."""
 LATE = 3.0
@@ -192,7 +196,8 @@ def fit(
     for row in (used if used.height else rows.head(1)).iter_rows(named=True):
         mine = of_flow & (pl.col("subflow") == row["subflow"])
         paths.append(_path(len(paths) + 1, flow, row, packets.of(mine)))
-    text = _text(name, flow, paths, tables["series"].filter(of_flow), (rules, told))
+    buffers = _buffers(flow, tables["series"].filter(of_flow))
+    text = _text(name, flow, paths, buffers, (rules, told))
     try:
         return Fitted(Scenario.parse(text, name), text, str(flow["flow"]), paths)
     except ScenarioError:
@@ -337,18 +342,45 @@ def _queueing_s(samples: pl.DataFrame, at: float, base_s: float, longest: float)
     return near - base_s if isinstance(near, float) else 0.0
 
 
-def _text(name: str, flow: Row, paths: list[Path], series: pl.DataFrame, rules: tuple[Rules, str]) -> str:
+def _buffers(flow: Row, series: pl.DataFrame) -> tuple[list[str], str]:
+    """Comments on the buffers of both ends, and the key of that which a full window tells."""
+    windows = series.filter(pl.col("metric") == "rwnd_bytes")["value"]
+    window, usual = windows.max(), windows.median()
+    outstanding = (
+        series.filter(pl.col("metric") == "inflight_bytes").group_by("t_s").agg(pl.col("value").sum())
+    )
+    most = outstanding["value"].max()
+    length, full = flow["end_s"] - flow["start_s"], flow["window_full_s"] or 0.0
+    lines, key = [], ""
+    if isinstance(window, float) and isinstance(usual, float):
+        share = full / length if length > 0 else 0.0
+        told = f"the window was at most {window / 1e3:.3g} kB, and full for {100 * share:.0f} % of the time"
+        low, high = WINDOW_OF[0] * window, "?"
+        if share > LIMITING and usual > CONSTANT * window:
+            high = f"{WINDOW_OF[2] * window / 1e3:.3g}"
+            size = f'"{WINDOW_OF[1] * window:.0f}B"'
+            key = f", receive_buffer = {size}, receive_buffer_max = {size}"
+            told += ", and no longer grew"
+        else:
+            told += "; the size is not identifiable"
+        lines.append(f"# receive buffer: {low / 1e3:.3g} to {high} kB: {told}")
+    if isinstance(most, float):
+        told = "so much was outstanding at once; the size is not identifiable"
+        lines.append(f"# send buffer: {most / 1e3:.3g} to ? kB: {told}")
+    return lines, key
+
+
+def _text(
+    name: str, flow: Row, paths: list[Path], buffers: tuple[list[str], str], rules: tuple[Rules, str]
+) -> str:
     length = flow["end_s"] - flow["start_s"]
     over = bool(flow["completed"])
-    window = series.filter(pl.col("metric") == "rwnd_bytes")["value"].max()
     lines = [
         f"# Fitted to the connection {flow['flow']} in {_comment(name)}.",
         "# In comments: the interval of each figure, and what it follows from. Not identifiable: losses and",
-        "# queues of the way back, congestion control, scheduler, the buffer of the sender. The way back is",
-        "# like the way there, without loss; the rest is what Linux has.",
+        "# queues of the way back, congestion control, scheduler. The way back is like the way there,",
+        "# without loss; the rest is what Linux has.",
     ]
-    if isinstance(window, float):
-        lines.append(f"# The receiver offered a window of up to {window / 1e3:.0f} kB.")
     idle = flow["nothing_to_send_s"]
     if idle and length > 0 and idle > 0.1 * length:
         lines.append(
@@ -363,7 +395,7 @@ def _text(name: str, flow: Row, paths: list[Path], series: pl.DataFrame, rules: 
     ]
     for path in paths:
         lines += ["", *_path_lines(path, upward=bool(flow["from_client"]))]
-    lines += ["", *_flow_lines(flow, paths, rules, over=over)]
+    lines += ["", *_flow_lines(flow, paths, rules, buffers, over=over)]
     for path in paths:
         lines += _events(path, length)
     return "\n".join(lines) + "\n"
@@ -390,7 +422,9 @@ def _path_lines(path: Path, *, upward: bool) -> list[str]:
     ]
 
 
-def _flow_lines(flow: Row, paths: list[Path], rules: tuple[Rules, str], *, over: bool) -> list[str]:
+def _flow_lines(
+    flow: Row, paths: list[Path], rules: tuple[Rules, str], buffers: tuple[list[str], str], *, over: bool
+) -> list[str]:
     ends = ("terminal", "server") if flow["from_client"] else ("server", "terminal")
     size = f', size = "{flow["bytes"]}B"' if over else ""
     lines = [
@@ -405,9 +439,10 @@ def _flow_lines(flow: Row, paths: list[Path], rules: tuple[Rules, str], *, over:
     several = flow["transport"] == "mptcp"
     kind = "mptcp" if several else "tcp"
     late = [path for path in paths if path.joined_s is not None]
-    more = ""
+    lines += buffers[0]
+    more = buffers[1]
     if several:
-        more = f", {rules[0]}"
+        more += f", {rules[0]}"
         lines.append(f"# scheduler and reinjection, {rules[1]}")
     if late:
         points = ", ".join(f'{{ path = "{path.name}", flags = ["subflow"] }}' for path in paths)
