@@ -22,7 +22,7 @@ from selenium.webdriver.support.ui import Select
 
 import browser as programs
 import ropewalk as rw
-from conftest import SMALL, Ropewalk
+from conftest import ROOT, SMALL, Ropewalk
 from ropewalk import plots, report
 from ropewalk.export import export
 from ropewalk.plots.study import ellipse
@@ -199,6 +199,15 @@ def test_what_was_run_is_told(ran: Path) -> None:
     for word in ("terminal", "server", ">a<", ">b<", "4Mbit/s", "40ms, loss 1 %"):
         assert word in drawing
     assert "model version" in text
+
+
+def test_the_drawing_says_where_proxies_stand(tmp_path: Path) -> None:
+    scenario = rw.Scenario.load(ROOT / "scenarios" / "converter-beside-the-way.toml", [("duration", "2s")])
+    scenario.run([1]).write(tmp_path)
+    text = report.build(tmp_path)
+    drawing = text[text.index('<svg class="topology"') : text.index("</svg>")]
+    assert drawing.count(">proxy: convert<") == 1
+    assert "pop, proxy: convert" in drawing
 
 
 def test_flows_that_are_not_drawn_are_told(tmp_path: Path) -> None:

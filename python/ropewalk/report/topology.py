@@ -23,8 +23,8 @@ SMALL = 0.001
 
 SHORT = 12
 """Words of this length still fit beside the delay."""
-IN_NODE, BETWEEN = 15, 26
-"""Characters that fit into a node, and between two."""
+IN_NODE, IN_PROXY, BETWEEN = 15, 20, 26
+"""Characters that fit into a node, below its name there, and between two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Network:
     """Name to how many there are of it."""
     links: list[Link]
     flows: list[dict[str, Any]]
+    proxies: dict[str, str]
+    """Node to the kinds of the proxies there."""
 
     @classmethod
     def of(cls, scenario: Scenario) -> Network:
@@ -75,7 +77,11 @@ class Network:
             for flow in document["flow"]
             if flow["count"] > 0
         ]
-        return cls(nodes, links, flows)
+        proxies: dict[str, str] = {}
+        for proxy in document.get("proxy", []):
+            node = _stem(proxy["node"], nodes)
+            proxies[node] = ", ".join(filter(None, [proxies.get(node), proxy["kind"]]))
+        return cls(nodes, links, flows, proxies)
 
     def layers(self) -> list[list[str]]:
         """Nodes by their distance from the clients; those that nothing joins come last."""
@@ -201,7 +207,7 @@ def drawing(network: Network, name: str) -> Drawing:
         round(SMALLEST * width),
         [_curve(*each) for each in drawn],
         labels,
-        [_node(node, network.nodes[node], *places[node]) for layer in layers for node in layer],
+        [_node(network, node, *places[node]) for layer in layers for node in layer],
     )
 
 
@@ -258,11 +264,16 @@ def _overlap(one: Box, other: Box) -> bool:
     )
 
 
-def _node(name: str, count: int, x: float, y: float) -> Label:
+def _node(network: Network, name: str, x: float, y: float) -> Label:
+    count, kinds = network.nodes[name], network.proxies.get(name)
     box = Box(x - NODE_WIDTH / 2, y - NODE_HEIGHT / 2, NODE_WIDTH, NODE_HEIGHT)
     text = several(shortened(name, IN_NODE - len(several("", count))), count)
     whole = several(name, count)
-    return Label(box, [Line("name", x, NODE_HEIGHT // 2 + 4, text)], whole if whole != text else "")
+    if kinds is None:
+        return Label(box, [Line("name", x, NODE_HEIGHT // 2 + 4, text)], whole if whole != text else "")
+    proxy = f"proxy: {kinds}"
+    lines = [Line("name", x, 17, text), Line("fact", x, 32, shortened(proxy, IN_PROXY))]
+    return Label(box, lines, f"{whole}, {proxy}")
 
 
 def shortened(name: str, most: int) -> str:
