@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ropewalk import connections, disk, provenance, store
 from ropewalk.cli.columns import Column, show_table
-from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, next_step, refuse_others
+from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, complain, describe, fail, next_step, refuse_others
 from ropewalk.cli.tables import NONE, printer
 from ropewalk.numbers import figure
-from ropewalk.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,7 +82,7 @@ def anonymise(files: tuple[Path, ...], out: Path) -> None:
     except OSError as error:
         fail(f"--anonymise {out}: cannot be written: {describe(error)}", RUN_FAILED)
     for problem in done.problems:
-        sys.stderr.write(f"{visible(problem)}\n")
+        complain(problem)
     if not done.written:
         out.unlink(missing_ok=True)
         fail("no TCP packet could be read", RUN_FAILED)
@@ -97,7 +96,7 @@ def execute(order: ReadOrder) -> None:
         refuse_others(order.out, "run")
     reading = connections.read(order.files)
     for problem in reading.problems:
-        sys.stderr.write(f"{visible(problem)}\n")
+        complain(problem)
     if not reading.packets:
         fail("no packet could be read", RUN_FAILED)
     if order.scenario is not None and reading.fitted.flow is None:
