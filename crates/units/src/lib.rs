@@ -18,9 +18,3 @@ pub use rate::BitsPerSecond;
 pub use ratio::Ratio;
 pub use size::Bytes;
 pub use time::{Nanos, SimTime};
-
-/// As `number as f64`. Processors convert a signed number in one step, and no quantity of a run needs more bits.
-#[inline]
-pub(crate) fn as_real(number: u64) -> f64 {
-    if let Ok(signed) = i64::try_from(number) { signed as f64 } else { number as f64 }
-}

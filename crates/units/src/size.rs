@@ -5,7 +5,6 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 use std::str::FromStr;
 
-use crate::as_real;
 use crate::parse::{UnitError, parse_quantity, print_quantity};
 
 /// A number of bytes.
@@ -36,7 +35,7 @@ impl Bytes {
     /// For formulas that are defined on reals.
     #[inline]
     pub fn as_f64(self) -> f64 {
-        as_real(self.0)
+        self.0 as f64
     }
 }
 

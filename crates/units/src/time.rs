@@ -4,7 +4,6 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 use std::str::FromStr;
 
-use crate::as_real;
 use crate::parse::{UnitError, parse_quantity, print_quantity};
 
 /// A duration in nanoseconds.
@@ -47,7 +46,7 @@ impl Nanos {
     /// Nanoseconds, for formulas that are defined on reals.
     #[inline]
     pub fn as_f64(self) -> f64 {
-        as_real(self.0)
+        self.0 as f64
     }
 
     /// `self - other`, zero if `other` is longer.

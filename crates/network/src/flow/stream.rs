@@ -136,7 +136,8 @@ pub(crate) struct Streams {
     outgoing: [Outgoing; 2],
     /// Actions on the server end from before it was accepted.
     early: Vec<EndAction>,
-    reader: Option<PacedReader>,
+    /// Boxed: thousands of connections have none.
+    reader: Option<Box<PacedReader>>,
     /// Most bytes of one write.
     write_size: u64,
     /// Connections close when the application says so, and not as soon as the other end has.
@@ -152,11 +153,13 @@ impl Streams {
         held_open: bool,
         streams: Option<u16>,
     ) -> Self {
-        let reader = read_rate.map(|rate| PacedReader {
-            rate,
-            chunk: rate.bytes_in(Nanos::from_millis(1)).max(mss),
-            next: SimTime::ZERO,
-            timer: LazyTimer::default(),
+        let reader = read_rate.map(|rate| {
+            Box::new(PacedReader {
+                rate,
+                chunk: rate.bytes_in(Nanos::from_millis(1)).max(mss),
+                next: SimTime::ZERO,
+                timer: LazyTimer::default(),
+            })
         });
         Self {
             recorder: Recorder::new(streams.is_some()),

@@ -235,13 +235,15 @@ impl Subflows {
         Some(input)
     }
 
-    /// The next data arrives on subflow `i`. False if the segment is of another kind; then nothing has changed.
+    /// The next data arrives on subflow `i`, and the connection has a receive buffer of `size`. False if the segment is of
+    /// another kind; then nothing has changed.
     #[inline(always)]
-    pub(super) fn on_next_data(&mut self, now: SimTime, i: usize, segment: &TcpSegment) -> bool {
+    pub(super) fn on_next_data(&mut self, now: SimTime, i: usize, segment: &TcpSegment, size: Bytes) -> bool {
         let Some(Some(subflow)) = self.list.get_mut(i) else { return false };
         let taken = !self.hold_back && subflow.on_next_data(now, segment);
         if taken {
             // It owes an ACK now or later, which is no deadline before it has been asked for it.
+            subflow.open_window(segment.len, size);
             self.busy.insert(i);
             self.views.touch(i);
         }
@@ -325,18 +327,18 @@ impl Subflows {
         Some(dsn)
     }
 
-    /// Writes the ACK that subflow `i` owes, if it has nothing else to send. False if that is not so; then nothing has
-    /// changed.
+    /// Writes the ACK that subflow `i` owes, if it has nothing else to send. Returns the largest window that it offers so far;
+    /// `None` if that is not so; then nothing has changed.
     #[inline(always)]
-    pub(super) fn write_ack(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> bool {
-        let Some(Some(subflow)) = self.list.get_mut(i) else { return false };
-        let alone = subflow.write_ack(now, self.sack_blocks[1], packet);
-        if alone {
-            // Nothing is due earlier than before.
-            self.busy.remove(i);
-            self.views.touch(i);
+    pub(super) fn write_ack(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> Option<Bytes> {
+        let Some(Some(subflow)) = self.list.get_mut(i) else { return None };
+        if !subflow.write_ack(now, self.sack_blocks[1], packet) {
+            return None;
         }
-        alone
+        // Nothing is due earlier than before.
+        self.busy.remove(i);
+        self.views.touch(i);
+        Some(subflow.endpoint().window_limit())
     }
 
     /// True if subflow `i` has nothing to send now: the ACK that it owes is delayed.
@@ -357,10 +359,17 @@ impl Subflows {
         self.get(i).is_some_and(|subflow| subflow.endpoint().may_pass(len) && !subflow.is_backup())
     }
 
-    /// New data is given to subflow `i` and leaves at once. Returns true if the window of the subflow is filled now.
+    /// New data is given to subflow `i` and leaves at once. Returns the largest window that the subflow offers so far, and
+    /// whether its own is filled now.
     #[inline(always)]
-    pub(super) fn pass(&mut self, now: SimTime, i: usize, data: Range<Dsn>, packet: &mut Packet) -> bool {
-        let Some(Some(subflow)) = self.list.get_mut(i) else { return false };
+    pub(super) fn pass(
+        &mut self,
+        now: SimTime,
+        i: usize,
+        data: Range<Dsn>,
+        packet: &mut Packet,
+    ) -> (Bytes, bool) {
+        let Some(Some(subflow)) = self.list.get_mut(i) else { return (Bytes::ZERO, false) };
         subflow.pass(now, data, self.sack_blocks[0], packet);
         let filled = subflow.sender().is_filled();
         self.views.touch(i);
@@ -368,7 +377,7 @@ impl Subflows {
             self.views.note_full(i);
         }
         self.deadlines.touch(i);
-        filled
+        (subflow.endpoint().window_limit(), filled)
     }
 
     /// Writes a pure ACK of subflow `i` that has room for an option of the connection.

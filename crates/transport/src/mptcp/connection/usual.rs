@@ -89,13 +89,13 @@ impl MptcpConnection {
     #[inline(always)]
     fn on_next_data(&mut self, now: SimTime, i: usize, segment: &TcpSegment, dsn: Dsn) -> bool {
         let waits = self.send.waits_to_expand(&self.subflows);
-        if self.sizes.has_short_data_acks() || !self.subflows.on_next_data(now, i, segment) {
+        let size = self.receive.size();
+        if self.sizes.has_short_data_acks() || !self.subflows.on_next_data(now, i, segment, size) {
             return false;
         }
         if waits {
             self.send.expand(i, &mut self.subflows);
         }
-        self.subflows.open_window(i, segment.len, self.receive.size());
         self.receive.on_data(Range::new(dsn, dsn + Bytes(u64::from(segment.len))));
         true
     }
@@ -124,8 +124,8 @@ impl MptcpConnection {
         let (busy, waiting, full) = (self.subflows.busy(), self.send.unassigned(), self.send.mss().0);
         if waiting == 0 {
             if let Some(i) = busy.single() {
-                if self.subflows.write_ack(now, i, packet) {
-                    self.complete_usual(i, None, packet);
+                if let Some(limit) = self.subflows.write_ack(now, i, packet) {
+                    self.complete_usual(limit, None, packet);
                     self.watch_progress(now);
                     let waits = !self.send.outstanding().is_empty() || self.subflows.deadlines_moved();
                     return if waits { Departure::LastPacket } else { Departure::Answer };
@@ -141,8 +141,8 @@ impl MptcpConnection {
                 && self.subflows.may_pass(i, full)
             {
                 let data = self.send.take_new(full);
-                let filled = self.subflows.pass(now, i, data, packet);
-                self.complete_usual(i, Some(data.start), packet);
+                let (limit, filled) = self.subflows.pass(now, i, data, packet);
+                self.complete_usual(limit, Some(data.start), packet);
                 if filled && waiting >= 2 * full && self.send.window() >= full {
                     // No other subflow has room, as this one was the only choice.
                     self.watch_progress(now);
@@ -154,14 +154,14 @@ impl MptcpConnection {
         self.poll_choosing(now, packet)
     }
 
-    /// Adds the DSS and what the envelope says, to a segment of subflow `i` with payload from `dsn` on.
+    /// Adds the DSS and what the envelope says, to a segment with payload from `dsn` on, whose subflow offers windows up to
+    /// `limit`.
     #[inline(always)]
-    fn complete_usual(&mut self, i: usize, dsn: Option<Dsn>, packet: &mut Packet) {
+    fn complete_usual(&mut self, limit: Bytes, dsn: Option<Dsn>, packet: &mut Packet) {
         let Body::Tcp(segment) = &mut packet.body else { unreachable!("it has just been written") };
         segment.mptcp = MptcpOption::Dss(Dss { data_ack: Some(self.receive.next()), dsn, data_fin: false });
         let headers = self.sizes.with_dss(segment.len);
         let offset = dsn.map_or(StreamOffset::START, |dsn| StreamOffset((dsn - Dsn::FIRST_DATA).0));
-        let limit = self.subflows.window_limit(i);
         let window = self.receive.offer_window(self.subflows.held(), limit);
         self.sizes.complete_usual(packet, window, (headers, offset));
     }

@@ -10,6 +10,14 @@ use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 use crate::config::LossMeans;
 use crate::space::DummyQueue;
 
+/// Values that the controllers of sibling paths may read, see `congestion::SharedState`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shared {
+    loss_interval: f64,
+    threshold: f64,
+    measured_rate: f64,
+}
+
 /// A controller, its capabilities and its present answers.
 #[derive(Debug)]
 pub(super) struct Controller {
@@ -20,10 +28,8 @@ pub(super) struct Controller {
     caches_extensions: bool,
     pacing_rate: Option<BitsPerSecond>,
     beyond_window: u64,
-    /// For the sibling paths, see `congestion::SharedState`.
-    loss_interval: f64,
-    threshold: f64,
-    measured_rate: f64,
+    /// For the sibling paths; `None` of a controller that shares nothing.
+    shared: Option<Box<Shared>>,
     /// Dummies that it has ordered; only for one that probes.
     dummies: Option<Box<DummyQueue>>,
     /// Losses mean congestion: it is told of them.
@@ -40,9 +46,7 @@ impl Controller {
             caches_extensions: capabilities.has_cached_values(),
             pacing_rate: None,
             beyond_window: 0,
-            loss_interval: 0.0,
-            threshold: 0.0,
-            measured_rate: 0.0,
+            shared: capabilities.shared_state.then(Box::default),
             dummies: capabilities.probing.then(Box::default),
             reacts_to_losses: loss_means == LossMeans::Congestion,
         };
@@ -89,15 +93,15 @@ impl Controller {
     }
 
     pub(super) fn threshold(&self) -> f64 {
-        self.threshold
+        self.shared.as_deref().map_or(0.0, |shared| shared.threshold)
     }
 
     pub(super) fn loss_interval(&self) -> f64 {
-        self.loss_interval
+        self.shared.as_deref().map_or(0.0, |shared| shared.loss_interval)
     }
 
     pub(super) fn measured_rate(&self) -> f64 {
-        self.measured_rate
+        self.shared.as_deref().map_or(0.0, |shared| shared.measured_rate)
     }
 
     pub(super) fn gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
@@ -126,9 +130,14 @@ impl Controller {
         if overdraft {
             self.beyond_window = self.inner.overdraft().map_or(0, |overdraft| overdraft.beyond_window().0);
         }
-        if shared_state && let Some(shared) = self.inner.shared_state() {
-            (self.loss_interval, self.measured_rate) = (shared.loss_interval(), shared.measured_rate());
-            self.threshold = shared.threshold();
+        if shared_state
+            && let (Some(known), Some(shared)) = (self.shared.as_deref_mut(), self.inner.shared_state())
+        {
+            *known = Shared {
+                loss_interval: shared.loss_interval(),
+                threshold: shared.threshold(),
+                measured_rate: shared.measured_rate(),
+            };
         }
         if probing
             && let (Some(queue), Some(probing)) = (self.dummies.as_deref_mut(), self.inner.probing())
