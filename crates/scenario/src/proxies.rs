@@ -227,8 +227,10 @@ impl Rules<'_, '_, '_> {
 
     /// The SYN of a converted connection has one payload, and SCPS-TP has its own.
     fn reliability(&mut self, root_of_flows: &[FlowEnds]) {
-        if self.proxy.text("kind") != Some("convert") {
-            return;
+        match self.proxy.text("kind") {
+            Some("one-subflow") => return self.subflow_recovery(),
+            Some("convert") => {}
+            _ => return,
         }
         let snack = |keys: &Table| keys.text("recovery") == Some("snack");
         let message = "a SYN says one thing beyond TCP: SCPS-TP or RFC 8803";
@@ -250,6 +252,21 @@ impl Rules<'_, '_, '_> {
                     "leave it out, or choose another `recovery` for it",
                 );
             }
+        }
+    }
+
+    /// The segments of a subflow carry options of MPTCP, which SCPS-TP and STP have no place for.
+    fn subflow_recovery(&mut self) {
+        for side in ["client", "server"] {
+            let Some(keys) = self.proxy.table(side) else { continue };
+            let Some(found) = keys.text("recovery").filter(|kind| ["snack", "stp"].contains(kind)) else {
+                continue;
+            };
+            let message =
+                format!("recovery = \"{found}\" is for TCP only, and both sides carry a subflow of MPTCP");
+            let at = keys.get("recovery").map_or(Origin::Default, |node| node.at);
+            let help = "set recovery = \"newreno\", \"sack\" or \"rack\"";
+            self.add(at, Code::Contradiction, &format!("{side}.recovery"), message, help);
         }
     }
 

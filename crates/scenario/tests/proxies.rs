@@ -182,6 +182,18 @@ fn mistakes_name_the_key_and_the_cure() {
             "proxy.pep.client.kind",
             "speaks TCP here",
         ),
+        (
+            &[("proxy.pep.kind", "one-subflow"), ("proxy.pep.server.recovery", "snack")],
+            "E012",
+            "proxy.pep.server.recovery",
+            "both sides carry a subflow of MPTCP",
+        ),
+        (
+            &[("proxy.pep.kind", "one-subflow"), ("proxy.pep.client.profile", "stp")],
+            "E012",
+            "proxy.pep.client.recovery",
+            "recovery = \"stp\" is for TCP only",
+        ),
         (&[("proxy.pep.server.kind", "udp")], "E012", "proxy.pep.server.kind", "set kind = \"tcp\""),
         (
             &[("proxy.pep.client.sack", "false")],
