@@ -84,6 +84,34 @@ fn each_form_of_a_file_says_the_same() {
     }
 }
 
+/// Each interface has a file of its own: a join is found by its token in the other one.
+#[test]
+fn files_of_interfaces_belong_together() {
+    let whole = packets(&original("two-subflows"));
+    let of = |net: u8| {
+        // Behind the header of the file: packets whose source has this third byte.
+        let mut out = pcap(&[], 101, &[], true);
+        for (time, length, bytes) in whole.iter().filter(|(_, _, bytes)| bytes[14] == net) {
+            let fraction = (time % 1_000_000_000) as u32;
+            for field in [(time / 1_000_000_000) as u32, fraction, bytes.len() as u32, *length] {
+                out.extend(field.to_le_bytes());
+            }
+            out.extend(bytes);
+        }
+        let file = std::env::temp_dir().join(format!("ropewalk-dissect-{}-net-{net}", std::process::id()));
+        fs::write(&file, out).expect("it can be written");
+        file
+    };
+    let files = [of(1), of(2)];
+    let found = read(&files);
+    files.iter().for_each(|file| fs::remove_file(file).expect("it is there"));
+    let connections: Vec<_> = found.connections().collect();
+    assert_eq!(
+        connections.iter().map(|c| (c.subflows().count(), c.bytes(0))).collect::<Vec<_>>(),
+        [(2, 700_000)]
+    );
+}
+
 /// The joined subflow comes first in this file.
 #[test]
 fn interfaces_are_read_in_the_order_of_time() {
