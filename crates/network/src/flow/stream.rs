@@ -258,14 +258,17 @@ impl Streams {
         if outgoing.written < outgoing.asked {
             let bytes = connection.send_space().0.min(outgoing.asked - outgoing.written).min(self.write_size);
             if bytes > 0 {
+                let before = outgoing.written;
                 if let Some(messages) = &mut outgoing.messages {
-                    let size = connection.message_size().unwrap_or(Bytes::MAX);
-                    outgoing.written = messages.write(connection, (Bytes(bytes), size), outgoing.written);
+                    // A write makes one user message, or several.
+                    let size = connection.message_size().unwrap_or(Bytes::MAX).min(Bytes(self.write_size));
+                    outgoing.written = messages.write(connection, (Bytes(bytes), size), before);
                 } else {
                     connection.write(Bytes(bytes));
                     outgoing.written += bytes;
                 }
-                if side == Side::Sender {
+                // A message for which there is no room as a whole waits.
+                if side == Side::Sender && outgoing.written > before {
                     self.recorder.wrote(now, outgoing.written);
                 }
             }
