@@ -156,7 +156,7 @@ fn k5_an_outage() {
     near("K5", goodput(&run("k5.toml", &[], 1), "up"), 16.31, 0.05);
 }
 
-/// Eighteen runs of LIA as a BPF program (`kernel/lia.bpf.c`). With losses by chance two uncoupled subflows take twice what one TCP takes, two that LIA couples as much.
+/// Eighteen runs of LIA as a BPF program (an earlier form of `deploy/bpf/lia.bpf.c`). With losses by chance two uncoupled subflows take twice what one TCP takes, two that LIA couples as much.
 #[test]
 fn k6_two_subflows_beside_one_tcp() {
     for (congestion, kernel, (least, most)) in [("newreno", 11.89, (1.9, 2.0)), ("lia", 7.78, (0.95, 1.1))] {
