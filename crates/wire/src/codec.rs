@@ -128,7 +128,7 @@ struct Association {
 }
 
 /// Subflows that are found at once, if their ports differ.
-const RECENT: usize = 16;
+const RECENT: usize = 32;
 
 /// Subflows by their addresses, and the connections to which they belong.
 #[derive(Clone, Debug, Default)]
@@ -192,8 +192,9 @@ impl Codec {
 
     /// The same, with a look at those found before.
     fn find_again(&mut self, ends: Ends) -> Result<(usize, usize), CodecError> {
-        let ports = ends.source.port().wrapping_mul(3).wrapping_add(ends.destination.port());
-        let slot = usize::from(ports) % RECENT;
+        // Both directions of subflows from neighbouring ports have places of their own.
+        let [source, destination] = [ends.source, ends.destination].map(|end| usize::from(end.port()));
+        let slot = (2 * (source + destination) + usize::from(source < destination)) % RECENT;
         match self.recent[slot] {
             Some((known, index, end)) if known == ends => Ok((index, end)),
             _ => {

@@ -111,6 +111,11 @@ impl OptionBytes {
         &self.bytes[..self.len]
     }
 
+    /// Without the options behind the first `len` bytes.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
     /// So many NOPs.
     ///
     /// # Errors

@@ -61,13 +61,15 @@ pub struct Writer<W> {
     /// Bytes of a packet that are kept.
     snap: u32,
     interfaces: u32,
-    /// Blocks that wait to be written; the last one, which begins at `start`, is being made: kind and length are filled in at its end.
+    /// Blocks that wait to be written; the last one, which begins at `start`, may be unfinished: its head is filled in at its end.
     block: Vec<u8>,
     start: usize,
 }
 
 /// Bytes of kind and length, with which a block begins.
 const HEAD: usize = 8;
+/// Bytes of a packet block before the packet: interface, time and two lengths follow kind and length.
+const PACKET_HEAD: usize = HEAD + 20;
 /// Bytes that are written at once.
 const AT_ONCE: usize = 1 << 18;
 
@@ -80,7 +82,8 @@ impl<W: Write> Writer<W> {
         let kept = if snap == 0 { u32::MAX } else { snap };
         // Two interfaces for each link, of which a scenario has fewer than 2^31.
         let mut writer =
-            Self { to, snap: kept, interfaces: interfaces.len() as u32, block: vec![0; HEAD], start: 0 };
+            Self { to, snap: kept, interfaces: interfaces.len() as u32, block: Vec::new(), start: 0 };
+        writer.begin();
         writer.number(BYTE_ORDER);
         // Version 1.0; the length of the section is not told.
         writer.block.extend_from_slice(&1u32.to_le_bytes());
@@ -89,6 +92,7 @@ impl<W: Write> Writer<W> {
         writer.option(option::USER_APPLICATION, b"ropewalk");
         writer.end(SECTION)?;
         for interface in interfaces {
+            writer.begin();
             writer.number(u32::from(LINKTYPE_RAW));
             writer.number(snap);
             writer.option(option::NAME, interface.name.as_bytes());
@@ -125,18 +129,58 @@ impl<W: Write> Writer<W> {
         way: Option<Direction>,
         (bytes, length): (&[u8], usize),
     ) -> io::Result<()> {
-        self.number(interface);
-        self.block.extend_from_slice(&halves(at));
         let kept = &bytes[..bytes.len().min(self.snap as usize)];
+        self.begin_packet().extend_from_slice(kept);
+        self.end_packet(interface, at, way, length)
+    }
+
+    /// Begins a packet, whose bytes are to be appended to what is returned. One that was begun before and not ended is forgotten.
+    #[inline]
+    pub fn begin_packet(&mut self) -> &mut Vec<u8> {
+        self.block.truncate(self.start);
+        self.block.extend_from_slice(&[0; PACKET_HEAD]);
+        &mut self.block
+    }
+
+    /// The bytes of the packet that was begun.
+    pub fn begun(&self) -> &[u8] {
+        self.block.get(self.start + PACKET_HEAD..).unwrap_or_default()
+    }
+
+    /// Adds the packet that was begun, which crosses the interface at `at` and has this length. `way`: `None` if it is not known.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn end_packet(
+        &mut self,
+        interface: u32,
+        at: SimTime,
+        way: Option<Direction>,
+        length: usize,
+    ) -> io::Result<()> {
+        let kept = self.begun().len().min(self.snap as usize);
+        let padded = kept.next_multiple_of(4);
+        let whole = PACKET_HEAD + padded + if way.is_some() { 16 } else { 8 };
         // A packet is shorter than 4 GiB.
-        self.number(kept.len() as u32);
-        self.number(length as u32);
-        self.block.extend_from_slice(kept);
-        self.pad();
+        let whole = (whole as u32).to_le_bytes();
+        self.block.truncate(self.start + PACKET_HEAD + kept);
+        self.block.extend_from_slice(&[0; 3]);
+        self.block.truncate(self.start + PACKET_HEAD + padded);
         if let Some(way) = way {
-            self.option(option::PACKET_FLAGS, &way.flags().to_le_bytes());
+            let [code, length] = [option::PACKET_FLAGS, 4].map(u16::to_le_bytes);
+            let flags = way.flags().to_le_bytes();
+            self.block.extend_from_slice(&words([[code[0], code[1], length[0], length[1]], flags]));
         }
-        self.end(PACKET)
+        self.block.extend_from_slice(&words([[0; 4], whole]));
+        if let Some(head) = self.block[self.start..].first_chunk_mut::<PACKET_HEAD>() {
+            head[0..4].copy_from_slice(&PACKET.to_le_bytes());
+            head[4..8].copy_from_slice(&whole);
+            head[8..12].copy_from_slice(&interface.to_le_bytes());
+            head[12..20].copy_from_slice(&halves(at));
+            head[20..24].copy_from_slice(&(kept as u32).to_le_bytes());
+            head[24..28].copy_from_slice(&(length as u32).to_le_bytes());
+        }
+        self.ended()
     }
 
     /// Ends the file, with a block for each interface that says when its capture began and ended.
@@ -145,6 +189,7 @@ impl<W: Write> Writer<W> {
     /// It cannot be written.
     pub fn finish(mut self, end: SimTime) -> io::Result<W> {
         for interface in 0..self.interfaces {
+            self.begin();
             self.number(interface);
             self.block.extend_from_slice(&halves(end));
             self.option(option::START_TIME, &halves(SimTime::ZERO));
@@ -155,6 +200,12 @@ impl<W: Write> Writer<W> {
         self.flush()?;
         self.to.flush()?;
         Ok(self.to)
+    }
+
+    /// Begins a block, and forgets one that was not ended.
+    fn begin(&mut self) {
+        self.block.truncate(self.start);
+        self.block.resize(self.start + HEAD, 0);
     }
 
     fn number(&mut self, number: u32) {
@@ -174,7 +225,7 @@ impl<W: Write> Writer<W> {
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }
 
-    /// Each block has options, ends them, and has its length at both ends.
+    /// A block has options, ends them, and has its length at both ends.
     fn end(&mut self, kind: u32) -> io::Result<()> {
         self.number(0);
         debug_assert!(self.block.len().is_multiple_of(4), "blocks are words");
@@ -184,11 +235,14 @@ impl<W: Write> Writer<W> {
         block[..4].copy_from_slice(&kind.to_le_bytes());
         block[4..HEAD].copy_from_slice(&length);
         self.block.extend_from_slice(&length);
+        self.ended()
+    }
+
+    fn ended(&mut self) -> io::Result<()> {
         if self.block.len() >= AT_ONCE {
             self.flush()?;
         }
         self.start = self.block.len();
-        self.block.extend_from_slice(&[0; HEAD]);
         Ok(())
     }
 
@@ -202,8 +256,11 @@ impl<W: Write> Writer<W> {
 /// A time in two halves, the high one first.
 fn halves(at: SimTime) -> [u8; 8] {
     let time = EPOCH_NANOS.saturating_add(at.0);
-    let [high, low] = [(time >> 32) as u32, time as u32].map(u32::to_le_bytes);
-    [high[0], high[1], high[2], high[3], low[0], low[1], low[2], low[3]]
+    words([(time >> 32) as u32, time as u32].map(u32::to_le_bytes))
+}
+
+fn words([one, two]: [[u8; 4]; 2]) -> [u8; 8] {
+    [one[0], one[1], one[2], one[3], two[0], two[1], two[2], two[3]]
 }
 
 #[cfg(test)]
@@ -214,7 +271,10 @@ mod tests {
     fn a_file_has_the_blocks_of_the_draft() {
         let interface = Interface { name: "a".into(), description: String::new() };
         let mut writer = Writer::new(Vec::new(), "one", &[interface], 4).expect("memory takes it");
+        writer.begin_packet().extend_from_slice(b"one that has no end");
         writer.packet(0, SimTime(5), Direction::Outbound, &[1, 2, 3, 4, 5, 6]).expect("memory takes it");
+        writer.begin_packet().push(7);
+        assert_eq!(writer.begun(), [7]);
         let file = writer.finish(SimTime(9)).expect("memory takes it");
         let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
         let mut at = 0;
@@ -236,5 +296,25 @@ mod tests {
         let ended = kinds[3].1 + 36;
         assert_eq!(u64::from(word(ended)) << 32 | u64::from(word(ended + 4)), EPOCH_NANOS + 9);
         assert_eq!((word(packet + 24), word(packet + 28), word(packet + 32)), (0x0004_0002, 2, 0));
+    }
+
+    /// A packet that is begun and ended is the one that is given whole, at each padding, with and without a direction.
+    #[test]
+    fn packets_in_parts_are_those_in_one() {
+        for (length, way) in (0..9).flat_map(|n| [(n, None), (n, Some(Direction::Inbound))]) {
+            let interface = || [Interface { name: "a".into(), description: String::new() }];
+            let bytes = [0xff; 9];
+            let mut whole = Writer::new(Vec::new(), "", &interface(), 7).expect("memory takes it");
+            whole.cut_packet(0, SimTime(1), way, (&bytes[..length], 40)).expect("memory takes it");
+            let mut parts = Writer::new(Vec::new(), "", &interface(), 7).expect("memory takes it");
+            let begun = parts.begin_packet();
+            bytes[..length].iter().for_each(|byte| begun.push(*byte));
+            parts.end_packet(0, SimTime(1), way, 40).expect("memory takes it");
+            let [whole, parts] =
+                [whole, parts].map(|writer| writer.finish(SimTime(2)).expect("memory takes it"));
+            assert_eq!(whole, parts, "{length} bytes");
+            let kept = whole.iter().filter(|byte| **byte == 0xff).count() - 8;
+            assert_eq!(kept, length.min(7), "no byte behind the last that is kept");
+        }
     }
 }

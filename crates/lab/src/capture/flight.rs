@@ -9,7 +9,10 @@ const MOST: usize = 4096;
 /// Packets that may have been lost before one arrives.
 const LOST: usize = 64;
 
-/// A packet on its way, with the end of its bytes and its length.
+/// Bytes of packets that have arrived are kept until they are so many, and half of all.
+const STALE: usize = 1 << 14;
+
+/// A packet on its way, with the number of its bytes and its length.
 #[derive(Clone, Copy, Debug)]
 struct Flying {
     packet: Packet,
@@ -21,7 +24,9 @@ struct Flying {
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     packets: VecDeque<Flying>,
-    bytes: VecDeque<u8>,
+    /// Their bytes, behind `stale` ones of packets that have arrived.
+    bytes: Vec<u8>,
+    stale: usize,
 }
 
 impl Flight {
@@ -30,8 +35,12 @@ impl Flight {
         if self.packets.len() == MOST {
             self.drop_front();
         }
+        if self.stale > STALE && 2 * self.stale > self.bytes.len() {
+            self.bytes.drain(..self.stale);
+            self.stale = 0;
+        }
         self.packets.push_back(Flying { packet: *packet, bytes: bytes.len(), length });
-        self.bytes.extend(bytes);
+        self.bytes.extend_from_slice(bytes);
         self.check();
     }
 
@@ -42,25 +51,25 @@ impl Flight {
         for _ in 0..place {
             self.drop_front();
         }
-        let found = self.packets.pop_front()?;
-        let (one, other) = self.bytes.as_slices();
-        let first = found.bytes.min(one.len());
-        out.extend_from_slice(&one[..first]);
-        out.extend_from_slice(&other[..found.bytes - first]);
-        self.bytes.drain(..found.bytes);
+        let start = self.stale;
+        let length = self.packets.front()?.length;
+        self.drop_front();
+        out.extend_from_slice(&self.bytes[start..self.stale]);
         self.check();
-        Some(found.length)
+        Some(length)
     }
 
     fn drop_front(&mut self) {
         if let Some(flying) = self.packets.pop_front() {
-            self.bytes.drain(..flying.bytes);
+            self.stale += flying.bytes;
         }
     }
 
     fn check(&self) {
         debug_assert!(self.packets.len() <= MOST, "a link keeps {MOST} packets");
-        debug_assert!(!self.packets.is_empty() || self.bytes.is_empty(), "bytes belong to packets");
+        let left = self.bytes.len().checked_sub(self.stale);
+        debug_assert!(left.is_some(), "no more bytes are stale than there are");
+        debug_assert!(!self.packets.is_empty() || left == Some(0), "bytes belong to packets");
     }
 }
 

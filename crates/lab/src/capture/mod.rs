@@ -38,8 +38,6 @@ struct Capture {
     flights: Vec<Option<Flight>>,
     /// By flow: settings of client and server, and the source of their numbers.
     flows: Vec<([EndSettings; 2], Stream)>,
-    /// One packet.
-    bytes: Vec<u8>,
     /// The first packet without bytes, and the first error of the file.
     unwritable: Option<(SimTime, CodecError)>,
     error: Option<io::Error>,
@@ -94,7 +92,6 @@ impl CaptureFile {
             flights,
             interfaces,
             flows,
-            bytes: Vec::new(),
             unwritable: None,
             error: None,
         }))))
@@ -160,31 +157,31 @@ impl Capture {
         if interface.is_none() && !sent {
             return;
         }
-        self.bytes.clear();
-        let Some(length) = self.bytes_of(crossing, sent) else { return };
+        let Some(length) = self.begin(crossing, sent) else { return };
         if let (Some(interface), None) = (interface, &self.error) {
             let way = if leaves { Direction::Outbound } else { Direction::Inbound };
-            self.error = self.writer.cut_packet(interface, at, Some(way), (&self.bytes, length)).err();
+            self.error = self.writer.end_packet(interface, at, Some(way), length).err();
         }
     }
 
-    /// Puts the bytes of a packet into `bytes` and returns its length. `None`: it has none.
-    fn bytes_of(&mut self, crossing: &Crossing<'_>, sent: bool) -> Option<usize> {
+    /// Begins a packet in the file, with its bytes, and returns its length. `None`: it has none.
+    fn begin(&mut self, crossing: &Crossing<'_>, sent: bool) -> Option<usize> {
         let Crossing { at, interface, leaves, ends, packet } = *crossing;
         // An interface is named after the link that leaves there; a packet arrives over the other direction.
         let link = interface as usize ^ usize::from(!leaves);
         if !leaves
             && let Some(flight) = &mut self.flights[link]
-            && let Some(length) = flight.arrives(packet, &mut self.bytes)
+            && let Some(length) = flight.arrives(packet, self.writer.begin_packet())
         {
             return Some(length);
         }
         let most = self.writer.snap() as usize;
-        let written = self.codec.encode_head(self.addresses.known_ends(ends), packet, most, &mut self.bytes);
+        let written =
+            self.codec.encode_head(self.addresses.known_ends(ends), packet, most, self.writer.begin_packet());
         match written {
             Ok(length) => {
                 if let (true, Some(flight)) = (sent, &mut self.flights[link]) {
-                    flight.leaves(packet, &self.bytes, length);
+                    flight.leaves(packet, self.writer.begun(), length);
                 }
                 Some(length)
             }

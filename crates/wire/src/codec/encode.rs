@@ -83,9 +83,11 @@ impl Codec {
                 let writer = Writer { subflow, association, end, six };
                 let room = (charged as usize).saturating_sub(IP_HEADERS[usize::from(six)] + TCP_HEADER);
                 let room = room.saturating_sub(segment.len as usize);
-                let (options, padding) = writer.fitting_options(segment, None, room)?;
+                let mut options = OptionBytes::default();
+                let padding = writer.fitting_options(&mut options, (segment, None), room)?;
                 self.padded += u64::from(padding > 0);
-                let data = Payload::of_stream(packet.offset, segment.len as usize).up_to(most);
+                let data = Payload::of_stream(packet.offset, segment.len as usize);
+                let data = data.up_to(most.saturating_sub(headers(six, &options)));
                 missing = data.missing();
                 frame::write_tcp(out, (ends, ecn), &writer.fields(segment), &options, &data);
                 subflow.sent[end] = subflow.sent[end].max(segment.end());
@@ -96,8 +98,9 @@ impl Codec {
                 let len = segment.len + space.signal.payload();
                 let room = (charged as usize).saturating_sub(IP_HEADERS[usize::from(six)] + TCP_HEADER);
                 let signal = Some(&space.signal);
-                let (options, _) =
-                    writer.fitting_options(segment, signal, room.saturating_sub(len as usize))?;
+                let mut options = OptionBytes::default();
+                let room = room.saturating_sub(len as usize);
+                writer.fitting_options(&mut options, (segment, signal), room)?;
                 let mut fields = writer.fields(segment);
                 fields.flags = fields.flags.with(TcpFlags::DUMMY, space.signal.is_low_priority());
                 let mut message = Vec::new();
@@ -107,7 +110,7 @@ impl Codec {
                 } else {
                     Payload::of_stream(packet.offset, len as usize)
                 };
-                let data = data.up_to(most);
+                let data = data.up_to(most.saturating_sub(headers(six, &options)));
                 missing = data.missing();
                 frame::write_tcp(out, (ends, ecn), &fields, &options, &data);
                 subflow.sent[end] = subflow.sent[end].max(segment.end());
@@ -120,6 +123,11 @@ impl Codec {
         }
         Ok(length)
     }
+}
+
+/// Bytes before the payload of a segment.
+fn headers(six: bool, options: &OptionBytes) -> usize {
+    IP_HEADERS[usize::from(six)] + TCP_HEADER + options.as_slice().len()
 }
 
 /// The application writes numbers at the head of a datagram as far as they fit, in network byte order.
@@ -175,32 +183,31 @@ impl Writer<'_> {
         }
     }
 
-    /// Options with which the header has `room` bytes of them, and how many are padding for an option that is gone. The length of the Data ACK depends on the state of its
-    /// machine, and a middlebox overwrites an option with padding.
+    /// Options with which the header has `room` bytes of them, into an empty list. Returns how many are padding for an option that is gone:
+    /// the length of the Data ACK depends on the state of its machine, and a middlebox overwrites an option with padding.
     fn fitting_options(
         &self,
-        segment: &TcpSegment,
-        signal: Option<&SpaceSignal>,
+        options: &mut OptionBytes,
+        (segment, signal): (&TcpSegment, Option<&SpaceSignal>),
         room: usize,
-    ) -> Result<(OptionBytes, usize), CodecError> {
-        let mut shared = OptionBytes::default();
-        self.tcp_options(&mut shared, segment)?;
+    ) -> Result<usize, CodecError> {
+        self.tcp_options(options, segment)?;
         if let Some(signal) = signal {
-            write_signal(&mut shared, signal)?;
+            write_signal(options, signal)?;
         }
-        let mut options = shared;
+        let shared = options.as_slice().len();
         for wide in [true, false] {
-            options = shared;
-            self.mptcp(&mut options, segment, wide)?;
+            options.truncate(shared);
+            self.mptcp(options, segment, wide)?;
             if options.as_slice().len() == room {
-                return Ok((options, 0));
+                return Ok(0);
             }
         }
         let stripped = segment.mptcp == MptcpOption::None && self.association.settings[self.end].multipath;
         let missing = room.min(OPTION_SPACE).saturating_sub(options.as_slice().len());
         let padding = if stripped { missing } else { 0 };
         options.nops(padding)?;
-        Ok((options, padding))
+        Ok(padding)
     }
 
     /// In the order of Linux.
