@@ -212,6 +212,6 @@ def test_one_end_gives_what_it_knows(name: str, sends: bool, tmp_path: Path) -> 
             of_flow = next(row["goodput_bit_s"] for row in flows.to_dicts() if row["flow"] == told["flow"])
             assert found["goodput_bit_s"] == pytest.approx(told["goodput_bit_s"], abs=0.05 * of_flow)
             if found.get("delivered_bytes") is not None and run is flows:
-                # What has arrived and not been acknowledged yet is missing.
+                # Data that has arrived and not been acknowledged yet is missing.
                 missing = told["delivered_bytes"] - found["delivered_bytes"]
                 assert 0 <= missing <= (0.05 * told["delivered_bytes"] if sends else 0)
