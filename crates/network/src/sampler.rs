@@ -27,10 +27,10 @@ struct Before {
     legs: [Bytes; LEG_METRICS.len()],
 }
 
-/// Series of the legs behind the first: window, round-trip time, throughput.
-const LEG_METRICS: [[&str; 3]; 2] = [
-    ["leg1_cwnd_bytes", "leg1_srtt_s", "leg1_throughput_bit_s"],
-    ["leg2_cwnd_bytes", "leg2_srtt_s", "leg2_throughput_bit_s"],
+/// Series of the legs behind the first: window, round-trip time, throughput, and what the proxy before it holds.
+const LEG_METRICS: [[&str; 4]; 2] = [
+    ["leg1_cwnd_bytes", "leg1_srtt_s", "leg1_throughput_bit_s", "leg1_held_bytes"],
+    ["leg2_cwnd_bytes", "leg2_srtt_s", "leg2_throughput_bit_s", "leg2_held_bytes"],
 ];
 
 /// Gauges of one leg of all connections of a flow.
@@ -40,10 +40,12 @@ struct LegGauges {
     cwnd: Bytes,
     srtt: Option<Nanos>,
     received: Bytes,
+    held: Bytes,
 }
 
 impl LegGauges {
     fn add(&mut self, ends: LegEnds<'_>) {
+        self.held += held_before(ends);
         let (sender, receiver) = (legs::machine(ends.sender), legs::machine(ends.receiver));
         for subflow in ends.subflows() {
             self.received += Bytes(receiver.map_or(0, |end| end.stats(subflow).bytes_received));
@@ -124,7 +126,9 @@ impl Sampler {
                     buffered += sender.send_buffered();
                     space += sender.send_space();
                 }
-                self.subflows(now, (index, number), (sender, receiver), &channel.limits, rate);
+                let legs = legs::legs(flow, (channel, number), (hosts, relays));
+                let reached = |subflow| end_of_first(&legs, subflow, receiver);
+                self.subflows(now, (index, number), (sender, reached), &channel.limits, rate);
             }
             if !relays.is_empty() {
                 self.legs(now, (index, flow), (hosts, relays), rate);
@@ -168,7 +172,7 @@ impl Sampler {
             let legs = legs::legs(flow, (channel, number), places);
             any |= !legs.is_empty();
             for ends in legs.iter().filter(|ends| ends.number > 0) {
-                held += ends.relay.map_or(Bytes::ZERO, |(relay, from)| relay.held(from).value());
+                held += held_before(*ends);
                 if let Some(sum) = sums.get_mut(ends.number - 1) {
                     sum.add(*ends);
                 }
@@ -191,14 +195,15 @@ impl Sampler {
                 self.series.push(now, key, names[1], srtt.as_secs_f64());
             }
             self.series.push(now, key, names[2], throughput);
+            self.series.push(now, key, names[3], sum.held.as_f64());
         }
     }
 
-    fn subflows(
+    fn subflows<'w>(
         &mut self,
         now: SimTime,
         (flow, number): (usize, ConnectionId),
-        (sender, receiver): (Option<&Connection>, Option<&Connection>),
+        (sender, receiver): (Option<&'w Connection>, impl Fn(usize) -> Option<&'w Connection>),
         limits: &Limits,
         rate: impl Fn(Bytes) -> f64,
     ) {
@@ -208,9 +213,9 @@ impl Sampler {
         let Some(sender) = sender else { return };
         before.resize(sender.subflow_count().max(before.len()), Bytes::ZERO);
         for (subflow, before) in before.iter_mut().enumerate() {
-            let received = receiver.map_or(0, |receiver| receiver.stats(subflow).bytes_received);
+            let received = receiver(subflow).map_or(0, |receiver| receiver.stats(subflow).bytes_received);
             let received = Bytes(received);
-            let throughput = rate(received - *before);
+            let throughput = rate(received.saturating_sub(*before));
             *before = received;
             let Some(gauges) = sender.gauges(subflow) else { continue };
             if matches!(gauges.state, SenderState::Closed | SenderState::Handshake) {
@@ -245,6 +250,22 @@ impl Sampler {
             });
         }
     }
+}
+
+/// Bytes that the proxy at the beginning of a leg has acknowledged, and nothing behind it.
+fn held_before(ends: LegEnds<'_>) -> Bytes {
+    ends.relay.map_or(Bytes::ZERO, |(relay, from)| relay.held(from).value())
+}
+
+/// Where the data of a subflow of the data sender arrives: at a proxy that has a part in it, or at the receiver.
+fn end_of_first<'w>(
+    legs: &[LegEnds<'w>],
+    subflow: usize,
+    receiver: Option<&'w Connection>,
+) -> Option<&'w Connection> {
+    let mut first = legs.iter().filter(|ends| ends.number == 0);
+    let found = first.find(|ends| ends.subflow.is_none_or(|one| one == subflow));
+    found.map_or(receiver, |ends| legs::machine(ends.receiver))
 }
 
 /// The window of a connection that its server has not accepted yet.

@@ -112,6 +112,12 @@ pub(super) const ALL: &[SeriesSpec] = &[
         "throughput of leg 1",
         "payload that reached its end since the last sample, as a rate",
     ),
+    leg(
+        "leg1_held_bytes",
+        Bytes,
+        "bytes held before leg 1",
+        "part of `proxy_held_bytes` at the proxies where the leg begins",
+    ),
     leg("leg2_cwnd_bytes", Bytes, "congestion window of leg 2", "congestion window of leg 2, all subflows"),
     leg(
         "leg2_srtt_s",
@@ -124,6 +130,12 @@ pub(super) const ALL: &[SeriesSpec] = &[
         BitsPerSecond,
         "throughput of leg 2",
         "payload that reached its end since the last sample, as a rate",
+    ),
+    leg(
+        "leg2_held_bytes",
+        Bytes,
+        "bytes held before leg 2",
+        "part of `proxy_held_bytes` at the proxies where the leg begins",
     ),
     of(Subflow, "cwnd_bytes", Bytes, Neither, "congestion window", "congestion window"),
     of(
