@@ -14,7 +14,7 @@ from matplotlib.typing import ColorType
 import ropewalk as rw
 from conftest import ROOT, SMALL
 from ropewalk import catalogue, statistics
-from ropewalk.plots import buffers, charts, series, worth
+from ropewalk.plots import buffers, charts, legs, series, worth
 from ropewalk.plots.apart import apart, labels
 from ropewalk.plots.draw import draw
 from ropewalk.plots.model import Axis, Bars, Boxes, Cells, Chart, Line, Mark, Panel, Points, Stack
@@ -393,6 +393,97 @@ def test_a_full_send_buffer_is_as_large_as_its_size(transfer: rw.Results) -> Non
         "window offered",
         "held out of order",
     ]
+
+
+CHAIN = """
+name = "chain"
+duration = "20s"
+seeds = 2
+[[path]]
+name = "satellite"
+to = "gateway"
+up = { rate = "2Mbit/s", delay = "100ms" }
+down = { rate = "8Mbit/s", delay = "100ms" }
+[[path]]
+name = "internet"
+from = "gateway"
+both = { rate = "50Mbit/s", delay = "10ms" }
+[[proxy]]
+name = "gateway"
+node = "gateway"
+kind = "split"
+flows = ["download"]
+client = { kind = "tcp", receive_buffer = "300kB", send_buffer = "300kB" }
+server = { kind = "tcp", receive_buffer = "300kB", send_buffer = "300kB" }
+[[flow]]
+name = "download"
+from = "server"
+to = "terminal"
+opened_by = "receiver"
+app = { kind = "bulk", size = "3MB" }
+transport = { kind = "tcp" }
+[[flow]]
+name = "beside"
+like = "download"
+app = { kind = "bulk", size = "100kB" }
+"""
+
+
+def test_legs_show_the_chain(tmp_path: Path) -> None:
+    chained = rw.Scenario.parse(CHAIN).run(seeds=2)
+    keys = [chart.key for chart in charts(chained)]
+    assert [key for key in keys if "leg" in key or "proxy" in key] == [
+        "leg-throughput",
+        "leg-cwnd",
+        "proxy-held",
+    ]
+    (panel,) = legs.throughput(chained, None, None).panels
+    first, second = (mark for mark in panel.marks if isinstance(mark, Line))
+    assert [first.name, second.name] == ["0: server → gateway", "1: gateway → terminal"]
+    # Every byte goes over each leg; the first is ahead by what the proxy holds.
+    for line in (first, second):
+        sums = np.cumsum(line.y[:-1] * np.diff(line.x)) * 1e6 / 8
+        assert sums[-1] == pytest.approx(3e6, rel=1e-3), line.name
+    ahead = np.cumsum((first.y - second.y)[:-1] * np.diff(first.x))
+    assert ahead.min() > -1e-6
+    assert ahead.max() > 0.5
+    (panel,) = legs.held(chained, None, None).panels
+    (held,) = (mark for mark in panel.marks if isinstance(mark, Line))
+    table = chained.legs.filter((pl.col("leg") == 1) & (pl.col("run") == 1))
+    assert held.name == "gateway"
+    assert 250 < held.y.max() <= table["held_max_bytes"][0] / 1e3
+    (panel,) = legs.cwnd(chained, None, 2).panels
+    assert len(panel.marks) == 2
+    for figure in (chained.plot.leg_throughput(), chained.plot.leg_cwnd(run=2), chained.plot.proxy_held()):
+        assert "chain, seed" in figure.get_suptitle()
+        assert "(" in figure.axes[0].get_ylabel()
+        legend = figure.axes[0].get_legend()
+        assert legend is not None
+        assert legend.get_title().get_text() in {"leg: from → to", "proxy at"}
+    with pytest.raises(ValueError, match="'beside'"):
+        chained.plot.proxy_held(flow="beside")
+    assert {"leg-throughput.png", "leg-cwnd.png", "proxy-held.png"} <= {
+        file.name for file in chained.plot.write(tmp_path / "plots")
+    }
+
+
+def test_each_proxy_has_a_curve() -> None:
+    home = ROOT / "scenarios" / "hybrid-access-proxies.toml"
+    chained = rw.Scenario.load(home, overrides=[("flow.download.app.size", "2MB")]).run(seeds=1)
+    (panel,) = legs.held(chained, None, None).panels
+    lines = [mark for mark in panel.marks if isinstance(mark, Line)]
+    assert [line.name for line in lines] == ["gateway", "box"]
+    together = chained.series.filter(pl.col("metric") == "proxy_held_bytes")
+    for at, value in together.select("t_s", "value").rows():
+        parts = sum(line.y[line.x == at].sum() for line in lines)
+        assert parts <= value / 1e3 + 1e-9
+    assert max(line.y.max() for line in lines) > 1000
+
+
+def test_without_a_proxy_there_are_no_legs(transfer: rw.Results) -> None:
+    assert not [chart.key for chart in charts(transfer) if "leg" in chart.key or "proxy" in chart.key]
+    with pytest.raises(ValueError, match="no proxy"):
+        transfer.plot.leg_cwnd()
 
 
 def test_labels_of_points_do_not_lie_on_each_other() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ropewalk.plots import buffers, delay, series, worth
+from ropewalk.plots import buffers, delay, legs, series, worth
 
 if TYPE_CHECKING:
     import os
@@ -65,6 +65,30 @@ class Plots:
         """Packets that wait in front of the links over time: the longest queues."""
         return _figure(series.queue(self._results, run))
 
+    def leg_throughput(self, *, flow: str | None = None, run: int | None = None) -> Figure:
+        """Throughput of each leg of the chain that proxies make of a connection, over time.
+
+        Raises:
+            ValueError: no proxy has a part in the flow, or in any.
+        """
+        return _figure(legs.throughput(self._results, flow, run))
+
+    def leg_cwnd(self, *, flow: str | None = None, run: int | None = None) -> Figure:
+        """Congestion window of each leg over time, the sum of its subflows.
+
+        Raises:
+            ValueError: no proxy has a part in the flow, or in any.
+        """
+        return _figure(legs.cwnd(self._results, flow, run))
+
+    def proxy_held(self, *, flow: str | None = None, run: int | None = None) -> Figure:
+        """Bytes over time that proxies have acknowledged and that nothing behind them has.
+
+        Raises:
+            ValueError: no proxy has a part in the flow, or in any.
+        """
+        return _figure(legs.held(self._results, flow, run))
+
     def benefit(self, *, flow: str | None = None) -> Figure:
         """Goodput over all paths together and over each alone, with intervals.
 
@@ -100,7 +124,10 @@ def charts(results: Results, run: int | None = None) -> list[Chart]:
         return found
     kinds = (series.throughput, series.cwnd, series.srtt, buffers.send_buffer, buffers.receive_buffer)
     over_time = [kind(results, None, run) for kind in kinds]
-    return [*over_time, series.out_of_order(results, None, run), series.queue(results, run), *found]
+    over_time += [series.out_of_order(results, None, run), series.queue(results, run)]
+    if any("@" not in name for name in results.legs["flow"].unique()):
+        over_time += [kind(results, None, run) for kind in (legs.throughput, legs.cwnd, legs.held)]
+    return [*over_time, *found]
 
 
 def _of_capture(results: Results) -> list[Chart]:

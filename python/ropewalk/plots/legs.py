@@ -1,0 +1,178 @@
+"""The legs of flows with proxies over time, and what the proxies hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from ropewalk.plots.model import Axis, Chart, Line, Panel
+from ropewalk.plots.palette import looks
+from ropewalk.plots.series import (
+    MAX_PANELS,
+    Bins,
+    Choice,
+    describe,
+    in_caption,
+    label_of,
+    samples_of,
+    scale_of,
+    time_axis,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from ropewalk.plots.model import Reals
+    from ropewalk.results import Results
+
+LEGEND = "leg: from → to"
+WITH_SERIES = 3
+"""Legs of a flow that have time series: the first has those of its subflows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One connection of the chain, by the nodes where it begins and ends."""
+
+    number: int
+    ways: list[tuple[str, str]]
+    """Nodes where it begins and ends; several where connections go by different ones."""
+
+    @property
+    def label(self) -> str:
+        """For the legend."""
+        return f"{self.number}: {', '.join(f'{start} → {end}' for start, end in self.ways)}"
+
+    @property
+    def start(self) -> str:
+        """The nodes where it begins."""
+        return ", ".join(dict.fromkeys(start for start, _ in self.ways))
+
+
+def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
+    """See `Plots.leg_throughput`."""
+    choice = _choice(results, flow, run)
+    bins = Bins.make(results, choice.run)
+    unit = f"{label_of('throughput_bit_s')}, {bins.width:g} s means"
+    panels = []
+    for name in choice.flows:
+        panel = _panel(results, name)
+        legs = _legs(results, name, choice.run)
+        for leg, (colour, dash, _) in zip(legs, looks(len(legs)), strict=True):
+            at, rate = _samples(results, name, leg, "throughput_bit_s", choice.run)
+            if len(at):
+                means = bins.means(at, rate) / scale_of("throughput_bit_s")
+                panel.marks.append(Line(leg.label, bins.edges, means, colour, dash, steps=True))
+        panels.append(panel)
+    text = (
+        "Payload that reached the end of each leg, first copies. A leg above the next one fills the proxy "
+        f"between them.{_beyond(results)}"
+    )
+    return _chart(results, choice, ("leg-throughput", "Throughput per leg", LEGEND), unit, (panels, text))
+
+
+def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
+    """See `Plots.leg_cwnd`."""
+    choice = _choice(results, flow, run)
+    panels = []
+    for name in choice.flows:
+        panel = _panel(results, name)
+        legs = _legs(results, name, choice.run)
+        for leg, (colour, dash, _) in zip(legs, looks(len(legs)), strict=True):
+            at, window = _samples(results, name, leg, "cwnd_bytes", choice.run)
+            if len(at):
+                panel.marks.append(Line(leg.label, at, window / scale_of("cwnd_bytes"), colour, dash))
+        panels.append(panel)
+    text = f"Of the end that sends the data, the sum of all subflows and connections.{_beyond(results)}"
+    names = ("leg-cwnd", "Congestion window per leg", LEGEND)
+    return _chart(results, choice, names, label_of("cwnd_bytes"), (panels, text))
+
+
+def held(results: Results, flow: str | None, run: int | None) -> Chart:
+    """See `Plots.proxy_held`."""
+    choice = _choice(results, flow, run)
+    panels = []
+    for name in choice.flows:
+        panel = _panel(results, name)
+        legs = _legs(results, name, choice.run)[1:]
+        for leg, (colour, dash, _) in zip(legs, looks(len(legs)), strict=True):
+            at, value = _samples(results, name, leg, "held_bytes", choice.run)
+            if len(at):
+                held_kb = value / scale_of("proxy_held_bytes")
+                panel.marks.append(Line(leg.start, at, held_kb, colour, dash))
+        panels.append(panel)
+    text = (
+        "Data that proxies have acknowledged and nothing behind them has: lost where a proxy crashes."
+        f"{_beyond(results)}"
+    )
+    names = ("proxy-held", "Bytes held at proxies", "proxy at")
+    return _chart(results, choice, names, label_of("proxy_held_bytes"), (panels, text))
+
+
+def _choice(results: Results, flow: str | None, run: int | None) -> Choice:
+    """The flows that a proxy has a part in."""
+    choice = Choice.make(results, flow, run, udp=False)
+    chained = set(results.legs["flow"].unique())
+    if flow is None:
+        names: list[str] = results.flows["flow"].unique(maintain_order=True).to_list()
+        own = [name for name in names if name in chained and "@" not in name]
+        left_out = f"first {MAX_PANELS} of {len(own)} flows with a proxy" if len(own) > MAX_PANELS else ""
+        choice = replace(choice, flows=own[:MAX_PANELS], left_out=left_out)
+    elif flow not in chained:
+        raise ValueError(f"no proxy has a part in the flow {flow!r}")
+    if not choice.flows:
+        raise ValueError("no proxy has a part in any flow: its legs are shown with a [[proxy]]")
+    return choice
+
+
+def _legs(results: Results, flow: str, run: int) -> list[Leg]:
+    """The legs of which there are series."""
+    rows = results.legs.filter((pl.col("flow") == flow) & (pl.col("run") == run))
+    found = []
+    for number in sorted(rows["leg"].unique().to_list())[:WITH_SERIES]:
+        own = rows.filter(pl.col("leg") == number)
+        found.append(Leg(number, own.select("from", "to").unique(maintain_order=True).rows()))
+    return found
+
+
+def _samples(results: Results, flow: str, leg: Leg, metric: str, run: int) -> tuple[Reals, Reals]:
+    """Times in s and values of one leg; the first is the sum of its subflows."""
+    if leg.number:
+        return whole(samples_of(results, flow, f"leg{leg.number}_{metric}", run))
+    return whole(
+        samples_of(results, flow, metric, run).group_by("t_s").agg(pl.col("value").sum()).sort("t_s")
+    )
+
+
+def _panel(results: Results, flow: str) -> Panel:
+    return Panel(describe(results, flow), empty="no connection was established")
+
+
+def _beyond(results: Results) -> str:
+    """Says what has no series."""
+    count = int(results.legs["leg"].max() or 0) + 1  # type: ignore[arg-type]
+    return f" Only the first {WITH_SERIES} of {count} legs have series." if count > WITH_SERIES else ""
+
+
+def _chart(
+    results: Results,
+    choice: Choice,
+    names: tuple[str, str, str],
+    unit: str,
+    content: tuple[list[Panel], str],
+) -> Chart:
+    """A chart of these key, heading and title of the legend; panels, and how to read them."""
+    key, heading, legend = names
+    panels, text = content
+    return Chart(
+        key=key,
+        heading=heading,
+        title=choice.title(heading, results),
+        x=time_axis(results),
+        y=Axis(unit, low=0.0),
+        panels=panels,
+        events=results.origin.scenario.events(),
+        legend_title=legend,
+        caption=f"{text}{in_caption(choice.left_out)}",
+    )
