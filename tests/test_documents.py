@@ -5,6 +5,7 @@ import io
 import re
 from pathlib import Path
 
+import click
 import polars as pl
 import pytest
 
@@ -43,8 +44,14 @@ def spoken(code: str) -> str:
     return said.getvalue()
 
 
+def options(command: click.Command) -> set[str]:
+    """Options of a command, or of all commands of a group."""
+    parts = command.commands.values() if isinstance(command, click.Group) else [command]
+    return {option for part in parts for parameter in part.params for option in parameter.opts}
+
+
 def test_options_that_are_named_exist() -> None:
-    known = {name: {o for p in c.params for o in p.opts} for name, c in app.commands.items()}
+    known = {name: options(command) for name, command in app.commands.items()}
     named = []
     for page in [README, *sorted((ROOT / "docs").rglob("*.md"))]:
         text = page.read_text(encoding="utf-8")

@@ -162,12 +162,16 @@ def nearest(name: str, tables: dict[str, pl.DataFrame], packets: Packets, jobs: 
         # Subflows of a path that carried nothing are no paths of the scenario.
         own = [by_path.get(path.name, 0.0) for path in first.paths]
         apart = max((abs(a - b) for a, b in zip(own, shares, strict=False)), default=0.0)
-        again = results.subflows["reinjected_bytes"].sum() / results.flows.height - row["reinjected_bytes"]
+        again = results.subflows["reinjected_bytes"].sum() / results.flows.height
+        more = again - row["reinjected_bytes"]
         told = (
             f"{ratio:.2f} of the goodput, shares within {100 * apart:.0f} points, "
-            f"reinjected {again / 1e3:+.0f} kB"
+            f"reinjected {more / 1e3:+.0f} kB"
         )
-        tried.append((abs(ratio - 1.0) + apart + abs(again) / row["bytes"], rules, told))
+        # Reinjected bytes as a share of all payload that was sent, as shares of paths are.
+        sent = mine["bytes"].sum()
+        repeated = abs(again / (sent + more) - row["reinjected_bytes"] / sent)
+        tried.append((abs(ratio - 1.0) + apart + repeated, rules, told))
         if rules == LINUX and max(abs(ratio - 1.0), apart) < NEAR:
             break
     _, rules, told = min(tried, key=lambda one: one[0])
