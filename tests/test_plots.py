@@ -230,8 +230,9 @@ transport = {{ kind = "tcp" }}
 def test_shipped_scenarios_can_be_drawn(file: Path) -> None:
     results = rw.Scenario.load(file).run(seeds=[1])
     drawn = charts(results)
-    alone = any("@" in flow for flow in results.flows["flow"])
-    assert [chart.key for chart in drawn] == [name for name in NAMES if alone or name != "benefit"]
+    legs = ["leg-throughput", "leg-cwnd", "proxy-held"] if results.legs.height else []
+    benefit = ["benefit"] if any("@" in flow for flow in results.flows["flow"]) else []
+    assert [chart.key for chart in drawn] == [*OVER_TIME, *legs, *benefit, "delay-cdf"]
     assert all(panel.marks for chart in drawn if chart.key != "queue" for panel in chart.panels)
 
 
