@@ -5,15 +5,20 @@ import atexit
 import csv
 import functools
 import tempfile
+import tomllib
 from pathlib import Path
 
 import pytest
 
+import counts
+import page_numbers
 from conftest import ROOT
 from reproduction_files import flips
 from ropewalk import reproduce as rep
 from ropewalk.reproduce import figures
+from ropewalk.reproduce.expressions import CHANCE, CONFIG, FUNCTIONS
 from ropewalk.reproduce.predicates import PREDICATES
+from ropewalk.reproduce.quantifiers import ALL
 from ropewalk.reproduce.sources import StudySource
 from ropewalk.reproduce.verdicts import AGREEING, DIFFERING, Verdict
 
@@ -82,15 +87,36 @@ def test_a_reading_is_explained_in_two_sentences(name: str) -> None:
         assert len([part for part in says.split(". ") if part]) >= 2, says
 
 
-def test_every_predicate_is_used() -> None:
-    """An unused predicate is removed."""
-    used: set[str] = set()
+def expressions() -> list[str]:
+    """All that is written in the language of checks: checks, curves of figures, numbers of pages."""
+    texts = []
     for loaded in map(rep.load, NAMES):
         checks = [check for claim in loaded.claims for check in (claim.check, claim.cause_check) if check]
-        checks += [each.check for root in loaded.roots for each in root.predicts]
-        for check in checks:
-            used |= {ast.unparse(node.func) for node in ast.walk(check.tree) if isinstance(node, ast.Call)}
-    assert set(PREDICATES) <= used
+        texts += [
+            check.text
+            for check in [*checks, *(each.check for root in loaded.roots for each in root.predicts)]
+        ]
+        drawn = tomllib.loads((loaded.directory / "figures.toml").read_text(encoding="utf-8"))
+        texts += [curve["value"] for one in drawn["figure"] for curve in one["curve"] if "value" in curve]
+        texts += [
+            number.value
+            for number in page_numbers.numbers(counts.page(loaded.name).read_text(encoding="utf-8"))
+        ]
+    return texts
+
+
+def test_every_function_and_every_option_of_checks_is_used() -> None:
+    """An unused one is removed."""
+    calls = [
+        (node.func.id, node.keywords)
+        for text in expressions()
+        for node in ast.walk(ast.parse(f"({text}\n)", mode="eval"))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+    assert {name for name, _ in calls} == {*FUNCTIONS, *PREDICATES, ALL, CONFIG, CHANCE}
+    given = {(name, keyword.arg) for name, keywords in calls for keyword in keywords}
+    options = {(name, option) for name, predicate in PREDICATES.items() for option in predicate.options}
+    assert options <= given
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -69,13 +69,12 @@ _ELEMENTWISE: dict[str, Callable[[float], float]] = {"abs": math.fabs, "sqrt": m
 _TOGETHER: dict[str, Callable[..., float]] = {
     "min": lambda *values: min(values),
     "max": lambda *values: max(values),
-    "sum": lambda *values: math.fsum(values),
     "mean": lambda *values: math.fsum(values) / len(values),
 }
 _BY_MEAN = {"highest": max, "lowest": min}
 _RUNS, _SPREAD = "runs", "spread"
 FUNCTIONS = (*_ELEMENTWISE, *_TOGETHER, *_BY_MEAN, _RUNS, _SPREAD)
-_TOP = "a check is a predicate, or several with and, or, not, all(... for v in [...]), any(...)"
+_TOP = "a check is a predicate, or several with and, or, not, all(... for v in [...])"
 _ALLOWED = (
     "allowed: quantities[levels], numbers, + - * / **, lists, "
     f"functions {', '.join(FUNCTIONS)}, predicates {', '.join([*PREDICATES, CONFIG, CHANCE])}"
@@ -88,7 +87,7 @@ class Expression:
 
     text: str
     tree: ast.expr
-    """With `all` and `any` written out."""
+    """With `all` written out."""
     uses: tuple[Use, ...]
     configs: tuple[ConfigArguments, ...]
     """The keys that `config` reads."""

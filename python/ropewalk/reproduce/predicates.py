@@ -127,11 +127,10 @@ def within(
     target: Value,
     tolerance: Value | None = None,
     *,
-    tol: float | None = None,
     abs: float | None = None,  # noqa: A002
 ) -> Outcome:
     """`within(x, v, 0.15)`: x = v ± 15 %; `within(x, v, abs=0.05)`: v ± 0.05. Of a row, each."""
-    given = [entry for entry in (tolerance, tol, abs) if entry is not None]
+    given = [entry for entry in (tolerance, abs) if entry is not None]
     if len(given) != 1:
         raise WrongUse("one tolerance is needed: within(x, 360, 0.15) or within(x, 360, abs=20)")
     middle = _number(target, "what it is compared with")
@@ -375,7 +374,7 @@ def follows(
 
 
 PREDICATES = {
-    "within": Predicate(within, (2, 3), ("tol", "abs")),
+    "within": Predicate(within, (2, 3), ("abs",)),
     "between": Predicate(between, (3, 3)),
     "at_least": Predicate(at_least, (2, 2)),
     "at_most": Predicate(at_most, (2, 2)),

@@ -1,4 +1,4 @@
-"""`all(CHECK for v in [...])` and `any(...)` in checks: one check for each case.
+"""`all(CHECK for v in [...])` in checks: one check for each case.
 
 `all(order(time["sack", ack], time["adalr", ack]) for ack in ["on", "off"])` stands for two checks joined by
 `and`. Several `for` make every combination; `for x, b in [("PER 1e-5", "1e-5"), ...]` takes names in pairs.
@@ -16,7 +16,7 @@ from ropewalk.reproduce.mistakes import ExpressionError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-JOINED: dict[str, type[ast.boolop]] = {"all": ast.And, "any": ast.Or}
+ALL = "all"
 MOST_CASES = 1000
 CURE = 'write all(order(x["a", v], x["b", v]) for v in ["1", "2"])'
 
@@ -34,21 +34,21 @@ class _WrittenOut(ast.NodeTransformer):
     """Inner quantifiers go with the outer one: names of both are put in first."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if not (isinstance(node.func, ast.Name) and node.func.id in JOINED):
+        if not (isinstance(node.func, ast.Name) and node.func.id == ALL):
             return self.generic_visit(node)
         match node:
             case ast.Call(args=[ast.GeneratorExp(elt=check, generators=loops)], keywords=[]):
                 cases = list(itertools.product(*map(_cases, loops)))
             case _:
-                raise ExpressionError(f"`{node.func.id}` is called otherwise", CURE)
+                raise ExpressionError(f"`{ALL}` is called otherwise", CURE)
         if len(cases) > MOST_CASES:
-            raise ExpressionError(f"`{node.func.id}` has {len(cases)} cases", f"name {MOST_CASES} at most")
+            raise ExpressionError(f"`{ALL}` has {len(cases)} cases", f"name {MOST_CASES} at most")
         text = ast.unparse(check)
         checks = [
             self.visit(_Named({name: value for names in case for name, value in names.items()}).of(text))
             for case in cases
         ]
-        return checks[0] if len(checks) == 1 else ast.BoolOp(JOINED[node.func.id](), checks)
+        return checks[0] if len(checks) == 1 else ast.BoolOp(ast.And(), checks)
 
 
 def _cases(loop: ast.comprehension) -> Iterator[dict[str, ast.Constant]]:
