@@ -1,5 +1,6 @@
 """The counts on the pages of the reproductions: as recorded, of the claims and studies there are."""
 
+import ast
 import json
 
 import pytest
@@ -38,11 +39,33 @@ def test_computed_numbers_of_the_page_are_those_of_the_last_whole_run(name: str)
     record = json.loads((ROOT / "reproductions" / name / "counts.json").read_text(encoding="utf-8"))
     text = counts.page(name).read_text(encoding="utf-8")
     shown = {number.key: number.shown for number in page_numbers.numbers(text)}
-    assert text.count("<!--") == len(page_numbers.numbers(text)) + len((counts.BEGIN, counts.END))
+    sources = page_numbers.SOURCED.findall(text)
+    assert text.count("<!--") == len(page_numbers.numbers(text)) + len(sources) + len(
+        (counts.BEGIN, counts.END)
+    )
     assert shown == record.get("numbers", {}), f"run `ropewalk reproduce {name}`, then `tools/counts.py`"
     loaded = rep.load(name)
     for number in page_numbers.numbers(text):
-        assert page_numbers.expression(loaded, number).uses
+        if not page_numbers.is_of_verdicts(number):
+            uses = page_numbers.expression(loaded, number).uses
+            assert bool(uses) != page_numbers.is_arithmetic(number), number.value
+
+
+@pytest.mark.parametrize("name", rep.names())
+def test_a_number_that_nothing_computes_is_of_the_document_or_of_our_files(name: str) -> None:
+    text = counts.page(name).read_text(encoding="utf-8")
+    cure = 'compute it, 5.2 s<!-- = time["LTE"] -->, or name its source, 64<!-- source: section 6.1 -->'
+    assert page_numbers.unfounded(name, text) == [], cure
+    assert page_numbers.unfounded(name, f"{text} It took 987.123 s.") == ["987.123"]
+
+
+@pytest.mark.parametrize("name", rep.names())
+def test_arithmetic_on_the_page_gives_what_it_says(name: str) -> None:
+    for number in page_numbers.numbers(counts.page(name).read_text(encoding="utf-8")):
+        if not page_numbers.is_of_verdicts(number) and page_numbers.is_arithmetic(number):
+            tree = ast.parse(number.value, mode="eval").body
+            value = eval(compile(ast.Expression(tree), number.value, "eval"), {"__builtins__": {}})  # noqa: S307
+            assert number.text(Estimate(value, None, 1, value, value)) == number.shown, number.value
 
 
 def test_numbers_keep_the_form_that_they_have_on_the_page() -> None:

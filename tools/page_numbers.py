@@ -4,18 +4,32 @@ A number that is followed by a comment with an expression, written as in claims,
 
     4.51 s<!-- = time["10 MB", "both"] --> or 1.29 ± 0.03<!-- as-published = plt["viveris", "mptcp 8+8"] -->
 
+So is arithmetic without quantities, `<!-- = 11.1 / 1.5 -->`, and what the verdicts have found:
+
+    23 %<!-- = chance of F5_2.c2 -->     the share of experiments that show it, in the cause of a claim
+    22 %<!-- = chance of outcomes like F5_4.c2 -->     with the outcomes that come out no more often
+    17,158 runs<!-- = runs of all studies -->
+    14<!-- = claims of T8 that agree --> of 18<!-- = claims of T8 -->
+
+Any other number is published, a setting, or has its source beside it, `64<!-- source: section 6.1 -->`:
+it must stand in the claims (but for their causes), in the scenarios and studies, or in a published table.
+
 `tools/counts.py` writes the numbers anew after a whole run, runs the studies that no claim needs and a number
 does, and records all of them in `counts.json`.
 `tests/test_counts.py` compares both: a number that was typed over, and one whose expression has changed, is
-found without a run. Without results:
+found without a run; and one that is founded on nothing. Without results:
 
     .venv/bin/python tools/page_numbers.py cnes2019 ...     lists the numbers that nothing computes
 """
 
 from __future__ import annotations
 
+import ast
+import csv
+import json
 import re
 import sys
+import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,15 +48,31 @@ if TYPE_CHECKING:
     from ropewalk.reproduce.model import Reproduction
     from ropewalk.statistics import Estimate
 
+NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
+UNIT = r"[  ]?[%A-Za-z/]*"
 COMPUTED = re.compile(
-    r"(?P<mean>-?\d+(?:\.\d+)?)(?: ± (?P<half>\d+(?:\.\d+)?))?(?P<unit>[  ]?[%A-Za-z/]*)"
+    rf"(?P<mean>-?{NUMBER})(?: ± (?P<half>{NUMBER}))?(?P<unit>{UNIT})"
     r"<!-- (?P<profile>[\w-]+ )?= (?P<value>.+?) -->"
 )
-TYPED = re.compile(r"(?<![\w.#-])\d+(?:\.\d+)?(?![\w.]*\d)")
+SOURCED = re.compile(rf"{NUMBER}{UNIT}\*{{0,2}}<!-- source: .+? -->")
+TYPED = re.compile(rf"(?<![\w.#-]){NUMBER}(?![\w.]*\d)")
 """A number by itself, and not the end of a name."""
 NOT_PROSE = re.compile(
-    r"<!-- counts -->.*?<!-- end of counts -->|<!--.*?-->|`[^`]*`|^    [^\n]*$|\]\([^)]*\)", re.S | re.M
+    r"<!-- counts -->.*?<!-- end of counts -->|<!--.*?-->|`[^`]*`|^    [^\n]*$|\]\([^)]*\)"
+    r"|RFC \d+|\d+ (?:January|February|March|April|May|June|July|August"
+    r"|September|October|November|December)(?: \d{4})?"
+    r"|(?:Tables?|Figures?|[Ss]ections?) [\d.]+(?:(?:, | and | to )\d[\d.]*\b(?! [%a-zA-Z]))*",
+    re.S | re.M,
 )
+CHANCE = re.compile(r"chance of (?P<like>outcomes like )?(?P<claim>[\w.-]+)")
+FOUND = {
+    False: re.compile(r"([\d.]+) % of \d+ experiments show it"),
+    True: re.compile(r"no more often ([\d.]+) %"),
+}
+RUNS = "runs of all studies"
+CLAIMS = re.compile(r"claims of (?P<place>\w+)(?P<agree> that agree)?")
+WORDS_OF_OURS = {"cause", "cause_check", "note", "calibrated", "cannot"}
+"""Keys of claims and roots that may have figures of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +101,8 @@ class Number:
 
 
 def _rounded(value: float, form: str) -> str:
-    """With as many decimals as `form` has."""
-    return f"{value:.{len(form.partition('.')[2])}f}"
+    """With as many decimals as `form` has, and with its commas."""
+    return f"{value:{',' if ',' in form else ''}.{len(form.partition('.')[2])}f}"
 
 
 def numbers(text: str) -> list[Number]:
@@ -96,12 +126,45 @@ def expression(reproduction: Reproduction, number: Number) -> Expression:
     return parse(number.value, reproduction.names(profile), check=False)
 
 
+def is_of_verdicts(number: Number) -> bool:
+    """Whether it is what verdicts have found, and not the value of an expression."""
+    return number.value == RUNS or any(form.fullmatch(number.value) for form in (CHANCE, CLAIMS))
+
+
+def is_arithmetic(number: Number) -> bool:
+    """Whether it names no quantity."""
+    return not any(isinstance(node, ast.Name) for node in ast.walk(ast.parse(number.value, mode="eval")))
+
+
+def _of_verdicts(number: Number, results: Path) -> str:
+    verdicts = json.loads((results / "verdicts.json").read_text(encoding="utf-8"))
+    if number.value == RUNS:
+        return _rounded(sum(_runs(results / "studies" / study) for study in verdicts["studies"]), number.mean)
+    if wanted := CLAIMS.fullmatch(number.value):
+        place = f"{verdicts['reproduction']}.{wanted['place']}."
+        claims = [claim["verdict"] for claim in verdicts["claims"] if claim["id"].startswith(place)]
+        return str(claims.count("agrees") if wanted["agree"] else len(claims))
+    shown = {claim["id"].split(".", 1)[1]: claim["shown"] for claim in verdicts["claims"]}
+    wanted = CHANCE.fullmatch(number.value)
+    found = wanted and FOUND[wanted["like"] is not None].search(shown.get(wanted["claim"], ""))
+    if not wanted or not found:
+        sys.exit(f"{results}: no verdict has the {number.value}")
+    return _rounded(float(found[1]), number.mean)
+
+
+def _runs(study: Path) -> int:
+    with (study / "cases.csv").open(encoding="utf-8", newline="") as file:
+        return sum(int(row["replications"]) for row in csv.DictReader(file))
+
+
 def computed(name: str, results: Path, text: str) -> dict[str, str]:
     """The text of each number of the page, by its key, in the form that it has there."""
     reproduction = rep.load(name)
-    wanted = numbers(text)
+    given = numbers(text)
+    told_by_verdicts = [number for number in given if is_of_verdicts(number)]
+    wanted = [number for number in given if not is_of_verdicts(number)]
     studies = {study: _results(reproduction, study, results) for study in _studies(reproduction, wanted)}
-    found: dict[str, str] = {}
+    found = {number.key: _of_verdicts(number, results) for number in told_by_verdicts}
     for number in wanted:
         profile = _profile(reproduction, number)
         source = StudySource(reproduction, profile, studies)
@@ -151,7 +214,35 @@ def rewritten(text: str, told: Callable[[Number], str]) -> str:
 
 def typed(text: str) -> list[str]:
     """Numbers of the prose that nothing computes: settings, published figures, and what may be stale."""
-    return TYPED.findall(NOT_PROSE.sub(" ", COMPUTED.sub(" ", text)))
+    return TYPED.findall(NOT_PROSE.sub(" ", SOURCED.sub(" ", COMPUTED.sub(" ", text))))
+
+
+def founded(name: str) -> set[str]:
+    """The numbers of the document and of the settings: claims but for causes, scenarios, studies, tables.
+
+    And the level of our intervals.
+    """
+    directory = rep.load(name).directory
+    claims = tomllib.loads((directory / "claims.toml").read_text(encoding="utf-8"))
+    texts = [str(value) for one in claims["claim"] for key, value in one.items() if key not in WORDS_OF_OURS]
+    ours = {"claims.toml", "figures.toml", "counts.json"}
+    files = (
+        path for path in directory.rglob("*") if path.suffix in {".toml", ".csv"} and path.name not in ours
+    )
+    texts += [path.read_text(encoding="utf-8") for path in files]
+    numbers_of = re.compile(r"\d+(?:\.\d+)?").findall
+    return {"95"} | {_plain(number) for text in texts for number in numbers_of(text.replace("_", ""))}
+
+
+def _plain(number: str) -> str:
+    """One form for 0.951, 0.9510 and 0,951."""
+    return f"{float(number.replace(',', '')):.12g}"
+
+
+def unfounded(name: str, text: str) -> list[str]:
+    """Typed numbers that stand neither in the document nor in our files, and have no source beside them."""
+    known = founded(name)
+    return [number for number in typed(text) if _plain(number) not in known]
 
 
 def main() -> None:
@@ -160,8 +251,9 @@ def main() -> None:
 
     for name in sys.argv[1:] or rep.names():
         text = page(name).read_text(encoding="utf-8")
-        others = typed(text)
+        others, loose = typed(text), unfounded(name, text)
         print(f"{name}: {len(numbers(text))} numbers are computed, {len(others)} are not: {' '.join(others)}")
+        print(f"{name}: founded on nothing: {' '.join(loose) or 'none'}")
 
 
 if __name__ == "__main__":
