@@ -135,3 +135,16 @@ def test_a_study_whose_runs_have_all_failed_is_named(ropewalk: Ropewalk, tmp_pat
     assert (ran.returncode, "Traceback" in ran.stderr) == (1, False), ran.stderr
     assert "nothing was measured: all 12 runs of loss have failed" in " ".join(ran.stdout.split())
     assert ran.stderr.endswith("12 runs failed\n")
+
+
+def test_a_curve_without_a_value_is_named(tmp_path: Path) -> None:
+    place = write_reproduction(tmp_path)
+    curve = "[[figure.curve]]\nlabel = \"{}\"\nvalue = '{}'\n"
+    figure = FIGURE.partition("[[figure.curve]]")[0] + curve.format("there", 'rate["lia", :]')
+    figure += curve.format("gone", '1 / (rate["lia", :] - rate["lia", :])')
+    (place / "figures.toml").write_text(figure, encoding="utf-8")
+    loaded = rep.load(place)
+    made = rep.reproduce(loaded, tmp_path / "out")
+    (drawing,) = figures.load(loaded)
+    _, labels = figures.draw(drawing, made.sources).axes[0].get_legend_handles_labels()
+    assert sorted(labels) == ["gone: a case has no value", "there"]

@@ -286,7 +286,8 @@ def draw(drawing: Drawing, sources: Mapping[str, StudySource]) -> Figure:
             _published(axes, drawing, curve, index, colour)
             drawn += 1
         except NoValue:
-            continue
+            # Without this a reader would look for the curve in vain.
+            axes.plot([], [], linestyle="none", label=f"{curve.label}: a case has no value")
     if not drawn:
         say_empty(axes, "no run has these values")
     _axes(axes, drawing)
