@@ -187,6 +187,21 @@ def test_nodes_with_proxies_give_the_table_of_legs(name: str, tmp_path: Path) ->
         assert any(columns(told, row, set()) == [] for row in found), leg
 
 
+@pytest.mark.parametrize("via", ["a1", "a2"], ids=["joins", "opens"])
+def test_a_subflow_beyond_a_proxy_counts_once(via: str, tmp_path: Path) -> None:
+    """The proxy gives it other ends and passes on the options of its handshake, by which it is known."""
+    file = ROOT / "scenarios" / "proxy-on-one-subflow.toml"
+    results = rw.Scenario.load(file, [("flow.upload.via", via)]).run([1], capture=rw.Capture(tmp_path))
+    reading = rw.read([results.captures[1]])
+    [flow] = reading.flows.to_dicts()
+    assert (flow["subflows"], flow["side"]) == (2, "both")
+    told, found = (
+        table.sort("established_s")["share"].to_list() for table in (results.subflows, reading.subflows)
+    )
+    assert found == pytest.approx(told, abs=1e-12)
+    assert flow["delivered_bytes"] == results.flows["delivered_bytes"][0]
+
+
 @pytest.mark.parametrize("sends", [True, False], ids=["sender", "receiver"])
 @pytest.mark.parametrize("name", ONE_SIDED)
 def test_one_end_gives_what_it_knows(name: str, sends: bool, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ use wire::frame::{Ends, Frame};
 use wire::sctp::{Chunk, InitFields, SackFields, SctpHeader, kind};
 
 use crate::association::{Association, OnPath};
-use crate::connection::{Connection, Mode, Subflow};
+use crate::connection::{Connection, Join, Mode, Subflow};
 use crate::link::Way;
 use crate::reading::{Key, Place, Reading, opposite};
 
@@ -136,7 +136,11 @@ impl Reading {
         let index = self.subflows.len();
         self.connections[connection].subflows.push(index);
         let opened = Subflow::open(at, (file, way), ends, connection, Mode::Association);
-        self.subflows.push(Subflow { joins: joined.is_some(), on_path: Some(Box::default()), ..opened });
+        self.subflows.push(Subflow {
+            joins: joined.map(|_| Join::Path),
+            on_path: Some(Box::default()),
+            ..opened
+        });
         self.associations.paths.insert(key, index);
         index
     }

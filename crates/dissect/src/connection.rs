@@ -2,7 +2,7 @@
 //!
 //! May: learn keys and tokens from handshakes. May not: read files.
 
-use transport::mptcp::keys::Key;
+use transport::mptcp::keys::{Key, Nonce, Token};
 use transport::tcp::ranges::{Range, RangeSet};
 use wire::frame::Ends;
 
@@ -69,6 +69,15 @@ impl Mode {
     }
 }
 
+/// How a subflow or path joins a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Join {
+    /// MP_JOIN with the token of the receiver and a random number.
+    Subflow(Token, Nonce),
+    /// A path of an SCTP association.
+    Path,
+}
+
 /// One subflow at one place. Arrays are by end, the one that opened it first.
 #[derive(Clone, Debug)]
 pub(crate) struct Subflow {
@@ -76,8 +85,8 @@ pub(crate) struct Subflow {
     pub(crate) file: u32,
     pub(crate) ends: Ends,
     pub(crate) connection: usize,
-    /// It joined a connection.
-    pub(crate) joins: bool,
+    /// How it joined a connection; `None`: it opened one.
+    pub(crate) joins: Option<Join>,
     pub(crate) directions: [Direction; 2],
     pub(crate) mode: Mode,
     /// SYN, SYN/ACK, third ACK.
@@ -104,7 +113,7 @@ impl Subflow {
             file,
             ends,
             connection,
-            joins: false,
+            joins: None,
             directions: Default::default(),
             mode,
             handshake: [None; 3],

@@ -183,7 +183,7 @@ impl Reading {
             return;
         }
         let synchronised = self.subflows[index].directions[end].synchronised;
-        let joins = self.subflows[index].joins;
+        let joins = self.subflows[index].joins.is_some();
         let connection = &mut self.connections[self.subflows[index].connection];
         let highest = connection.streams[end].highest;
         let number = mapping.dsn.near(highest);
@@ -216,7 +216,7 @@ impl Reading {
         let follows = direction.synchronised && direction.sent().highest == seq.distance();
         let told = signal.any || signal.cut;
         let mine = Range::new(seq.distance(), seq.distance() + 1);
-        if alone && follows && !told && !subflow.joins && direction.mapped(mine).is_none() {
+        if alone && follows && !told && subflow.joins.is_none() && direction.mapped(mine).is_none() {
             self.fall_back(index, end, seq);
         }
     }

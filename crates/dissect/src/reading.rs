@@ -9,7 +9,7 @@ use wire::mptcp::Mptcp;
 use wire::options::TcpOption;
 
 use crate::associations::Associations;
-use crate::connection::{Connection, Mode, Subflow};
+use crate::connection::{Connection, Join, Mode, Subflow};
 use crate::file::{Input, Unreadable};
 use crate::link::{Way, datagram};
 use crate::multipath::{Known, Signal};
@@ -377,14 +377,14 @@ impl Reading {
         let answer = syn && header.flags.has(TcpFlags::ACK);
         // Without a SYN the sender of the first packet stands for the client.
         let (ends, way) = if answer { (ends.reversed(), way.map(opposite)) } else { (ends, way) };
-        let mut token = None;
+        let mut join = None;
         for option in header.options {
-            if let TcpOption::Mptcp(Mptcp::JoinSyn { token: of, .. }) = option {
-                token = Some(of);
+            if let TcpOption::Mptcp(Mptcp::JoinSyn { token, nonce, .. }) = option {
+                join = Some((token, nonce));
             }
         }
-        let joined = token.and_then(|token| self.joined((file, way), ends, header.seq, token));
-        let stray = joined.is_none() && (token.is_some() || !syn);
+        let joined = join.and_then(|(token, _)| self.joined((file, way), ends, header.seq, token));
+        let stray = joined.is_none() && (join.is_some() || !syn);
         let connection = joined.unwrap_or_else(|| {
             // Seen before at the other end of it, in the same file and by the same clock.
             let start = *self.opened.entry((file, ends, header.seq.0)).or_insert(at);
@@ -394,7 +394,11 @@ impl Reading {
         let index = self.subflows.len();
         self.connections[connection].subflows.push(index);
         let opened = Subflow::open(at, (file, way), ends, connection, Mode::Plain);
-        self.subflows.push(Subflow { joins: token.is_some(), stray, ..opened });
+        self.subflows.push(Subflow {
+            joins: join.map(|(token, nonce)| Join::Subflow(token, nonce)),
+            stray,
+            ..opened
+        });
         self.known.insert(key, index);
         index
     }

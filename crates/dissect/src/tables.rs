@@ -219,10 +219,8 @@ impl<'a> Conversation<'a> {
         let mut all: Vec<Subflow<'a>> = Vec::new();
         for place in self.flow.places() {
             for view in place.subflows() {
-                let at = |connection: Option<ConnectionView<'a>>| {
-                    connection.and_then(|connection| connection.subflow(view.ends()))
-                };
-                if all.iter().all(|known| known.any.ends() != view.ends()) {
+                let at = |connection: Option<ConnectionView<'a>>| connection?.counterpart(&view);
+                if all.iter().all(|known| !known.has(view.ends())) {
                     all.push(Subflow { sender: at(self.sender()), receiver: at(self.receiver()), any: view });
                 }
             }
@@ -239,6 +237,11 @@ struct Subflow<'a> {
 }
 
 impl Subflow<'_> {
+    /// These are its ends at one of its places.
+    fn has(&self, ends: Ends) -> bool {
+        [Some(self.any), self.sender, self.receiver].into_iter().flatten().any(|view| view.ends() == ends)
+    }
+
     /// Payload that reached the receiver, each byte once on this subflow: seen there, or else acknowledged.
     fn arrived(&self, end: usize) -> u64 {
         match self.receiver {

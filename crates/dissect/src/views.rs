@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use trace::Held;
 use wire::frame::Ends;
 
-use crate::connection::{Connection, Mode, Side, Stream, Subflow};
+use crate::connection::{Connection, Join, Mode, Side, Stream, Subflow};
 use crate::direction::{Counts, Direction};
 use crate::reading::Reading;
 use crate::samples::Sample;
@@ -45,8 +45,10 @@ impl Reading {
     /// Connections in the order of their first packets, those of both ends together.
     pub fn flows(&self) -> Vec<FlowView<'_>> {
         let mut found: Vec<FlowView<'_>> = Vec::new();
-        // By the ends and the number of the first SYN: where the other place of a connection is.
+        // By the ends and the number of the first SYN: where the other place of a connection is. Behind a proxy on the first subflow both
+        // are others, and the keys the same.
         let mut known = BTreeMap::new();
+        let mut by_keys = BTreeMap::new();
         for connection in self.connections() {
             let Some(first) = connection.subflows().next() else { continue };
             let side = connection.side();
@@ -60,7 +62,13 @@ impl Reading {
             };
             let number = (first.mode() == Mode::Datagrams, first.subflow.directions[0].initial_number());
             let next = found.len();
-            let index: usize = *known.entry((first.ends(), number)).or_insert(next);
+            let here = known.get(&(first.ends(), number)).copied();
+            let keys = connection.keys();
+            let index: usize = here.or_else(|| by_keys.get(&keys?).copied()).unwrap_or(next);
+            known.entry((first.ends(), number)).or_insert(index);
+            if let Some(keys) = keys {
+                by_keys.entry(keys).or_insert(index);
+            }
             match found.get_mut(index) {
                 Some(flow) if flow.sides[place].is_none() => flow.sides[place] = Some(connection),
                 _ => {
@@ -133,10 +141,23 @@ impl<'a> ConnectionView<'a> {
         self.subflows().find(|subflow| subflow.ends() == ends)
     }
 
+    /// A subflow of this connection that was captured at another place: between the same ends, or, behind a proxy on it, opened by the
+    /// same handshake.
+    pub fn counterpart(&self, other: &SubflowView<'_>) -> Option<SubflowView<'a>> {
+        let beyond = || self.subflows().find(|subflow| subflow.is_beyond_proxy_of(other));
+        self.subflow(other.ends()).or_else(beyond)
+    }
+
     /// Where it was captured.
     pub fn side(&self) -> Side {
         let sides = self.subflows().map(|subflow| subflow.side());
         sides.fold(Side::Unknown, |found, side| if found == Side::Unknown { side } else { found })
+    }
+
+    /// The keys of both ends.
+    fn keys(&self) -> Option<[u64; 2]> {
+        let [client, server] = self.connection.keys;
+        Some([client?.0, server?.0])
     }
 
     /// MPTCP is in use.
@@ -310,7 +331,17 @@ impl<'a> SubflowView<'a> {
 
     /// It joined a connection.
     pub fn joins(&self) -> bool {
-        self.subflow.joins
+        self.subflow.joins.is_some()
+    }
+
+    /// It is this subflow at another place, behind a proxy that gave it other ends and passed on the options of its handshake.
+    fn is_beyond_proxy_of(&self, other: &Self) -> bool {
+        let opens = |view: &Self| view.subflow.handshake[0].is_some() && view.mode() == Mode::Multipath;
+        match (self.subflow.joins, other.subflow.joins) {
+            (Some(Join::Subflow(..)), _) => self.subflow.joins == other.subflow.joins,
+            (None, None) => opens(self) && opens(other),
+            _ => false,
+        }
     }
 
     /// It was reset.
