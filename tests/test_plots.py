@@ -3,6 +3,7 @@
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -230,7 +231,7 @@ transport = {{ kind = "tcp" }}
 def test_shipped_scenarios_can_be_drawn(file: Path) -> None:
     results = rw.Scenario.load(file).run(seeds=[1])
     drawn = charts(results)
-    legs = ["leg-throughput", "leg-cwnd", "proxy-held"] if results.legs.height else []
+    legs = ["leg-throughput", "leg-cwnd", "leg-retransmissions", "proxy-held"] if results.legs.height else []
     benefit = ["benefit"] if any("@" in flow for flow in results.flows["flow"]) else []
     assert [chart.key for chart in drawn] == [*OVER_TIME, *legs, *benefit, "delay-cdf"]
     assert all(panel.marks for chart in drawn if chart.key != "queue" for panel in chart.panels)
@@ -436,6 +437,7 @@ def test_legs_show_the_chain(tmp_path: Path) -> None:
     assert [key for key in keys if "leg" in key or "proxy" in key] == [
         "leg-throughput",
         "leg-cwnd",
+        "leg-retransmissions",
         "proxy-held",
     ]
     (panel,) = legs.throughput(chained, None, None).panels
@@ -479,6 +481,37 @@ def test_each_proxy_has_a_curve() -> None:
         parts = sum(line.y[line.x == at].sum() for line in lines)
         assert parts <= value / 1e3 + 1e-9
     assert max(line.y.max() for line in lines) > 1000
+
+
+def test_legs_of_any_number_have_series_and_curves() -> None:
+    nodes = ["terminal", "one", "two", "three", "server"]
+    link = {"rate": "10Mbit/s", "delay": "10ms", "queue": "1000p"}
+    lossy = {**link, "loss": {"kind": "packet", "probability": 0.01}}
+    paths = [
+        {"name": f"p{n}", "from": a, "to": b, "both": lossy if n == 2 else link}
+        for n, (a, b) in enumerate(pairwise(nodes))
+    ]
+    side = {"kind": "tcp"}
+    proxies = [{"name": n, "node": n, "kind": "split", "client": side, "server": side} for n in nodes[1:4]]
+    flow = {"name": "up", "from": "terminal", "to": "server", "transport": side}
+    keys: dict[str, Any] = {
+        "name": "chain",
+        "duration": "10s",
+        "path": paths,
+        "proxy": proxies,
+        "flow": [flow],
+    }
+    chained = rw.Scenario.from_dict(keys).run([1])
+    metrics = set(chained.series["metric"].cast(pl.String))
+    assert {"leg3_cwnd_bytes", "leg3_srtt_s", "leg3_throughput_bit_s", "leg3_held_bytes"} <= metrics
+    assert all(catalogue.of_series("flow", name) for name in metrics if name.startswith("leg"))
+    (panel,) = legs.retransmissions(chained, None, None).panels
+    lines = [mark for mark in panel.marks if isinstance(mark, Line)]
+    repeated = chained.legs.sort("leg")["retransmitted_segments"].to_list()
+    assert [line.y[-1] for line in lines] == repeated
+    assert [count > 0 for count in repeated] == [False, False, True, False]
+    assert len(legs.throughput(chained, None, None).panels[0].marks) == 4
+    assert chained.plot.leg_retransmissions().axes[0].get_ylabel() == "retransmitted segments"
 
 
 def test_without_a_proxy_there_are_no_legs(transfer: rw.Results) -> None:

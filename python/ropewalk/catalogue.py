@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from dataclasses import dataclass
 
 from ropewalk import _core
 
+LEG = re.compile(r"^leg\d+_")
+"""The beginning of the name of a time series of a leg."""
 WANTED = {"up": 1, "down": -1, "neither": 0}
 
 
@@ -40,6 +43,11 @@ def series() -> dict[tuple[str, str], Spec]:
     """Every time series that the project reports, by `flow` (its subflows too) or `link`, and name."""
     found = json.loads(_core.metrics())["series"]
     return {("link" if row["of"] == "link" else "flow", row["name"]): _spec(row) for row in found}
+
+
+def of_series(kind: str, name: str) -> Spec | None:
+    """A time series of a `flow` or a `link`; those of legs are specified once for all numbers."""
+    return series().get((kind, LEG.sub("legN_", name) if kind == "flow" else name))
 
 
 @functools.cache

@@ -23,15 +23,9 @@ struct Before {
     delivered: Bytes,
     /// By connection and subflow.
     received: Vec<Vec<Bytes>>,
-    /// By leg, the first left out.
-    legs: [Bytes; LEG_METRICS.len()],
+    /// Bytes that reached the end of a leg, by its number.
+    legs: Vec<Bytes>,
 }
-
-/// Series of the legs behind the first: window, round-trip time, throughput, and what the proxy before it holds.
-const LEG_METRICS: [[&str; 4]; 2] = [
-    ["leg1_cwnd_bytes", "leg1_srtt_s", "leg1_throughput_bit_s", "leg1_held_bytes"],
-    ["leg2_cwnd_bytes", "leg2_srtt_s", "leg2_throughput_bit_s", "leg2_held_bytes"],
-];
 
 /// Gauges of one leg of all connections of a flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +34,7 @@ struct LegGauges {
     cwnd: Bytes,
     srtt: Option<Nanos>,
     received: Bytes,
+    retransmitted: u64,
     held: Bytes,
 }
 
@@ -49,6 +44,7 @@ impl LegGauges {
         let (sender, receiver) = (legs::machine(ends.sender), legs::machine(ends.receiver));
         for subflow in ends.subflows() {
             self.received += Bytes(receiver.map_or(0, |end| end.stats(subflow).bytes_received));
+            self.retransmitted += sender.map_or(0, |end| end.stats(subflow).segments_retransmitted);
             let Some(gauges) = sender.and_then(|end| end.gauges(subflow)) else { continue };
             if !matches!(gauges.state, SenderState::Closed | SenderState::Handshake) {
                 self.exists = true;
@@ -158,7 +154,7 @@ impl Sampler {
         }
     }
 
-    /// Gauges of the legs behind the first, and what proxies hold.
+    /// Gauges of the legs, and what proxies hold. The first leg has the series of its subflows, but for retransmissions.
     fn legs(
         &mut self,
         now: SimTime,
@@ -166,36 +162,38 @@ impl Sampler {
         places: (&Hosts, &Relays),
         rate: impl Fn(Bytes) -> f64,
     ) {
-        let mut sums = [LegGauges::default(); LEG_METRICS.len()];
-        let (mut held, mut any) = (Bytes::ZERO, false);
+        let mut sums: Vec<LegGauges> = Vec::new();
         for (channel, number) in flow.channels().iter().zip(0..) {
-            let legs = legs::legs(flow, (channel, number), places);
-            any |= !legs.is_empty();
-            for ends in legs.iter().filter(|ends| ends.number > 0) {
-                held += held_before(*ends);
-                if let Some(sum) = sums.get_mut(ends.number - 1) {
-                    sum.add(*ends);
-                }
+            for ends in legs::legs(flow, (channel, number), places) {
+                sums.resize(sums.len().max(ends.number + 1), LegGauges::default());
+                sums[ends.number].add(ends);
             }
         }
-        if !any {
+        if sums.is_empty() {
             return;
         }
-        let key = SeriesKey::Flow(index as u32);
-        self.series.push(now, key, "proxy_held_bytes", held.as_f64());
+        let held = sums.iter().fold(Bytes::ZERO, |held, leg| held + leg.held);
+        let flow = index as u32;
+        self.series.push(now, SeriesKey::Flow(flow), "proxy_held_bytes", held.as_f64());
         let before = &mut self.flows[index].legs;
-        for ((names, sum), before) in LEG_METRICS.iter().zip(sums).zip(before) {
+        before.resize(before.len().max(sums.len()), Bytes::ZERO);
+        for ((sum, before), number) in sums.iter().zip(before).zip(0..) {
             let received = std::mem::replace(before, sum.received);
             if !sum.exists {
                 continue;
             }
-            let throughput = rate(sum.received.saturating_sub(received));
-            self.series.push(now, key, names[0], sum.cwnd.as_f64());
-            if let Some(srtt) = sum.srtt {
-                self.series.push(now, key, names[1], srtt.as_secs_f64());
+            let key = SeriesKey::Leg(flow, number);
+            self.series.push(now, key, "retransmitted_segments", sum.retransmitted as f64);
+            if number == 0 {
+                continue;
             }
-            self.series.push(now, key, names[2], throughput);
-            self.series.push(now, key, names[3], sum.held.as_f64());
+            let throughput = rate(sum.received.saturating_sub(received));
+            self.series.push(now, key, "cwnd_bytes", sum.cwnd.as_f64());
+            if let Some(srtt) = sum.srtt {
+                self.series.push(now, key, "srtt_s", srtt.as_secs_f64());
+            }
+            self.series.push(now, key, "throughput_bit_s", throughput);
+            self.series.push(now, key, "held_bytes", sum.held.as_f64());
         }
     }
 

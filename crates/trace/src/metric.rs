@@ -179,6 +179,8 @@ impl TableSpec {
 pub enum Owner {
     /// A flow.
     Flow,
+    /// A leg of a flow; its names begin with `legN_`, where N is the number of the leg, and its rows are those of the flow.
+    Leg,
     /// A connection of a flow; its rows are those of its subflow 0.
     Connection,
     /// A subflow.
@@ -192,6 +194,7 @@ impl Owner {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Flow => "flow",
+            Self::Leg => "leg",
             Self::Connection => "connection",
             Self::Subflow => "subflow",
             Self::Link => "link",

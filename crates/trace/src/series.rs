@@ -9,6 +9,9 @@ pub enum SeriesKey {
     Subflow(u32, u32, u32),
     /// A flow as a whole.
     Flow(u32),
+    /// One leg of all connections of a flow that proxies have a part in: flow, number of the leg from 0 at the data sender.
+    /// In tables its metrics have the name of the leg in front: `leg1_cwnd_bytes`.
+    Leg(u32, u32),
     /// A link direction.
     Link(u32),
 }

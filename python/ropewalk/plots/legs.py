@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ropewalk.results import Results
 
 LEGEND = "leg: from → to"
-WITH_SERIES = 3
-"""Legs of a flow that have time series: the first has those of its subflows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
         panels.append(panel)
     text = (
         "Payload that reached the end of each leg, first copies. A leg above the next one fills the proxy "
-        f"between them.{_beyond(results)}"
+        "between them."
     )
     return _chart(results, choice, ("leg-throughput", "Throughput per leg", LEGEND), unit, (panels, text))
 
@@ -84,7 +82,7 @@ def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
             if len(at):
                 panel.marks.append(Line(leg.label, at, window / scale_of("cwnd_bytes"), colour, dash))
         panels.append(panel)
-    text = f"Of the end that sends the data, the sum of all subflows and connections.{_beyond(results)}"
+    text = "Of the end that sends the data, the sum of all subflows and connections."
     names = ("leg-cwnd", "Congestion window per leg", LEGEND)
     return _chart(results, choice, names, label_of("cwnd_bytes"), (panels, text))
 
@@ -102,12 +100,28 @@ def held(results: Results, flow: str | None, run: int | None) -> Chart:
                 held_kb = value / scale_of("proxy_held_bytes")
                 panel.marks.append(Line(leg.start, at, held_kb, colour, dash))
         panels.append(panel)
-    text = (
-        "Data that proxies have acknowledged and nothing behind them has: lost where a proxy crashes."
-        f"{_beyond(results)}"
-    )
+    text = "Data that proxies have acknowledged and nothing behind them has: lost where a proxy crashes."
     names = ("proxy-held", "Bytes held at proxies", "proxy at")
     return _chart(results, choice, names, label_of("proxy_held_bytes"), (panels, text))
+
+
+def retransmissions(results: Results, flow: str | None, run: int | None) -> Chart:
+    """See `Plots.leg_retransmissions`."""
+    choice = _choice(results, flow, run)
+    panels = []
+    for name in choice.flows:
+        panel = _panel(results, name)
+        legs = _legs(results, name, choice.run)
+        for leg, (colour, dash, _) in zip(legs, looks(len(legs)), strict=True):
+            # The first leg has this series beside those of its subflows.
+            found = samples_of(results, name, f"leg{leg.number}_retransmitted_segments", choice.run)
+            at, count = whole(found)
+            if len(at):
+                panel.marks.append(Line(leg.label, at, count, colour, dash, steps=True))
+        panels.append(panel)
+    text = "So far, of all subflows and connections: a loss costs by the round trip of its leg alone."
+    names = ("leg-retransmissions", "Retransmissions per leg", LEGEND)
+    return _chart(results, choice, names, "retransmitted segments", (panels, text))
 
 
 def _choice(results: Results, flow: str | None, run: int | None) -> Choice:
@@ -127,10 +141,10 @@ def _choice(results: Results, flow: str | None, run: int | None) -> Choice:
 
 
 def _legs(results: Results, flow: str, run: int) -> list[Leg]:
-    """The legs of which there are series."""
+    """The legs of a flow."""
     rows = results.legs.filter((pl.col("flow") == flow) & (pl.col("run") == run))
     found = []
-    for number in sorted(rows["leg"].unique().to_list())[:WITH_SERIES]:
+    for number in sorted(rows["leg"].unique().to_list()):
         own = rows.filter(pl.col("leg") == number)
         found.append(Leg(number, own.select("from", "to").unique(maintain_order=True).rows()))
     return found
@@ -147,12 +161,6 @@ def _samples(results: Results, flow: str, leg: Leg, metric: str, run: int) -> tu
 
 def _panel(results: Results, flow: str) -> Panel:
     return Panel(describe(results, flow), empty="no connection was established")
-
-
-def _beyond(results: Results) -> str:
-    """Says what has no series."""
-    count = int(results.legs["leg"].max() or 0) + 1  # type: ignore[arg-type]
-    return f" Only the first {WITH_SERIES} of {count} legs have series." if count > WITH_SERIES else ""
 
 
 def _chart(

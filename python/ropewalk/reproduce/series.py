@@ -60,7 +60,7 @@ class SeriesMetric:
     @property
     def unit(self) -> tuple[str, float]:
         """The unit in which it is shown, and the divisor that leads there."""
-        spec = catalogue.series().get((self.kind, self.column))
+        spec = catalogue.of_series(self.kind, self.column)
         # An algorithm of a user may report a series that is not declared; it has no unit.
         return (spec.unit, spec.scale) if spec else ("", 1.0)
 

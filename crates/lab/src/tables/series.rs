@@ -33,7 +33,8 @@ struct Rows {
     link: Vec<Option<u32>>,
     at: Vec<Option<f64>>,
     metric: Vec<Option<u32>>,
-    metric_words: BTreeMap<Metric, u32>,
+    /// By leg, where the metric is one of a leg.
+    metric_words: BTreeMap<(Option<u32>, Metric), u32>,
     value: Vec<Option<f64>>,
 }
 
@@ -51,12 +52,13 @@ impl Rows {
             series.at.iter().zip(&series.key).zip(&series.metric).zip(&series.value)
         {
             let (flow, of_flow, link) = match *key {
-                SeriesKey::Flow(flow) => (Some(flow), None, None),
+                SeriesKey::Flow(flow) | SeriesKey::Leg(flow, _) => (Some(flow), None, None),
                 SeriesKey::Subflow(flow, connection, subflow) => {
                     (Some(flow), Some((connection, subflow)), None)
                 }
                 SeriesKey::Link(link) => (None, None, Some(link)),
             };
+            let leg = if let SeriesKey::Leg(_, leg) = *key { Some(leg) } else { None };
             if only.is_some() && only != flow {
                 continue;
             }
@@ -68,7 +70,7 @@ impl Rows {
             self.at.push(Some(at.as_secs_f64()));
             self.value.push(Some(*value));
             let next = self.metric_words.len() as u32;
-            self.metric.push(Some(*self.metric_words.entry(metric).or_insert(next)));
+            self.metric.push(Some(*self.metric_words.entry((leg, metric)).or_insert(next)));
         }
     }
 
@@ -83,8 +85,8 @@ impl Rows {
 
     fn table(self, links: Vec<String>) -> Table {
         let mut names = vec![String::new(); self.metric_words.len()];
-        for (name, index) in self.metric_words {
-            name.clone_into(&mut names[index as usize]);
+        for ((leg, name), index) in self.metric_words {
+            names[index as usize] = leg.map_or_else(|| name.to_owned(), |leg| format!("leg{leg}_{name}"));
         }
         let mut flows = vec![String::new(); self.flow_words.len()];
         for (name, index) in self.flow_words {

@@ -2,7 +2,7 @@
 
 use super::RUN;
 use crate::metric::Better::{Down, Neither, Up};
-use crate::metric::Owner::{Connection, Flow, Link, Subflow};
+use crate::metric::Owner::{Connection, Flow, Leg, Link, Subflow};
 use crate::metric::Unit::{BitsPerSecond, Bytes, One, Packets, Seconds, Segments};
 use crate::metric::{Better, Kind, MetricSpec, Owner, SeriesSpec, TableSpec, Unit};
 
@@ -37,9 +37,15 @@ const fn of(
     SeriesSpec { of, by: &[], metric: MetricSpec::real(name, unit, better, label, doc) }
 }
 
-/// A series of a leg behind the first, whose own are those of its subflows.
-const fn leg(name: &'static str, unit: Unit, label: &'static str, doc: &'static str) -> SeriesSpec {
-    of(Flow, name, unit, Neither, label, doc)
+/// A series of a leg; `N` in the name stands for its number.
+const fn leg(
+    name: &'static str,
+    unit: Unit,
+    better: Better,
+    label: &'static str,
+    doc: &'static str,
+) -> SeriesSpec {
+    of(Leg, name, unit, better, label, doc)
 }
 
 const fn by(
@@ -95,47 +101,39 @@ pub(super) const ALL: &[SeriesSpec] = &[
         "bytes of the data that proxies have acknowledged and that nothing behind them has; only with proxies",
     ),
     leg(
-        "leg1_cwnd_bytes",
+        "legN_cwnd_bytes",
         Bytes,
-        "congestion window of leg 1",
-        "congestion window of leg 1, all subflows, see `legs`",
+        Neither,
+        "congestion window of the leg",
+        "congestion window of leg N, from 1, all subflows, see `legs`; leg 0 has that of its subflows",
     ),
     leg(
-        "leg1_srtt_s",
+        "legN_srtt_s",
         Seconds,
-        "round-trip time of leg 1",
-        "smallest smoothed round-trip time of its subflows",
+        Neither,
+        "round-trip time of the leg",
+        "smallest smoothed round-trip time of its subflows; N from 1",
     ),
     leg(
-        "leg1_throughput_bit_s",
+        "legN_throughput_bit_s",
         BitsPerSecond,
-        "throughput of leg 1",
-        "payload that reached its end since the last sample, as a rate",
+        Neither,
+        "throughput of the leg",
+        "payload that reached its end since the last sample, as a rate; N from 1",
     ),
     leg(
-        "leg1_held_bytes",
+        "legN_retransmitted_segments",
+        One,
+        Down,
+        "retransmitted segments of the leg",
+        "retransmissions on leg N so far, from 0, all connections and subflows",
+    ),
+    leg(
+        "legN_held_bytes",
         Bytes,
-        "bytes held before leg 1",
-        "part of `proxy_held_bytes` at the proxies where the leg begins",
-    ),
-    leg("leg2_cwnd_bytes", Bytes, "congestion window of leg 2", "congestion window of leg 2, all subflows"),
-    leg(
-        "leg2_srtt_s",
-        Seconds,
-        "round-trip time of leg 2",
-        "smallest smoothed round-trip time of its subflows",
-    ),
-    leg(
-        "leg2_throughput_bit_s",
-        BitsPerSecond,
-        "throughput of leg 2",
-        "payload that reached its end since the last sample, as a rate",
-    ),
-    leg(
-        "leg2_held_bytes",
-        Bytes,
-        "bytes held before leg 2",
-        "part of `proxy_held_bytes` at the proxies where the leg begins",
+        Neither,
+        "bytes held before the leg",
+        "part of `proxy_held_bytes` at the proxies where the leg begins; N from 1",
     ),
     of(Subflow, "cwnd_bytes", Bytes, Neither, "congestion window", "congestion window"),
     of(
