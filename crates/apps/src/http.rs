@@ -6,7 +6,8 @@
 //! Over SCTP a connection is an association. If it has several streams, each carries one request and its answer at a time in the place of
 //! a connection of its own (HTTP/1.1), or the frames of the objects that share it (HTTP/2).
 //! Embedded objects are known when the main object is complete; object number k belongs to domain k modulo the number
-//! of domains. All domains are the same server; with `mptcp_domains = "main"` those of embedded objects answer as plain TCP.
+//! of domains, unless `main_share` says otherwise. All domains are the same server; with `mptcp_domains = "main"` those of
+//! embedded objects answer as plain TCP.
 //!
 //! TLS and redirects cost round trips where the options ask for them (`tls.rs`, `redirects.rs`).
 //!
@@ -58,6 +59,12 @@ pub(crate) const ROW: Algorithm = Algorithm {
             OptionKind::Integer { min: 1, max: 1000 },
             "1",
             "custom page: domains that the embedded objects come from, that of the page included",
+        ),
+        OptionSpec::new(
+            "main_share",
+            OptionKind::Number { min: 0.0, max: 1.0 },
+            "0.0",
+            "part of the embedded objects that are of the domain of the page; 0: as many as of each other domain",
         ),
         OptionSpec::new(
             "mptcp_domains",
@@ -148,7 +155,7 @@ fn check(options: &Options) -> Result<(), OptionFault> {
     let given = |option: &&&'static str| options.get(option) != defaults.get(option);
     let fault = |option, message, help: &str| Err(OptionFault { option, message, help: help.into() });
     if page.domains == 1
-        && let Some(option) = ["mptcp_domains", "domain_redirects"].iter().find(given)
+        && let Some(option) = ["mptcp_domains", "domain_redirects", "main_share"].iter().find(given)
     {
         let message = "the page has one domain".into();
         return fault(option, message, "remove it, or choose a page with more domains");
@@ -455,7 +462,7 @@ impl Http {
         ctx.log(Measurement { what: "object", size, start, ended: true, delay });
         if object == 0 {
             for embedded in 1..self.page.objects.len() {
-                self.waiting[embedded % self.page.domains as usize].push_back(embedded);
+                self.waiting[self.page.domain(embedded)].push_back(embedded);
             }
             for domain in 0..self.waiting.len() {
                 self.enter(domain, ctx);

@@ -14,7 +14,7 @@ pub(crate) enum Protocol {
 }
 
 /// Composition of a page.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Description {
     pub(crate) name: &'static str,
     pub(crate) protocol: Protocol,
@@ -22,6 +22,8 @@ pub(crate) struct Description {
     pub(crate) domains: u64,
     /// Main object first.
     pub(crate) objects: Vec<Bytes>,
+    /// Part of the embedded objects that are of the domain of the page; 0: as many as of each other domain.
+    pub(crate) main_share: f64,
     /// The sizes of objects are not known one by one: their sum is.
     pub(crate) only_total: bool,
 }
@@ -71,7 +73,14 @@ pub(crate) fn page(options: &Options) -> Description {
             let mut sizes = vec![options.size("object"); objects + 1];
             sizes[0] = options.size("main");
             let (domains, protocol) = (options.integer("domains"), Protocol::Http1);
-            Description { name: "custom", protocol, domains, objects: sizes, only_total: false }
+            Description {
+                name: "custom",
+                protocol,
+                domains,
+                objects: sizes,
+                main_share: 0.0,
+                only_total: false,
+            }
         }
     };
     match options.choice("protocol").as_str() {
@@ -79,6 +88,7 @@ pub(crate) fn page(options: &Options) -> Description {
         "http/2" => page.protocol = Protocol::Http2,
         _ => {}
     }
+    page.main_share = options.number("main_share");
     page
 }
 
@@ -105,10 +115,22 @@ fn parse(name: &'static str, text: &str) -> Description {
     };
     let protocol = if value("protocol") == Some("\"http/2\"") { Protocol::Http2 } else { Protocol::Http1 };
     debug_assert_eq!(objects.len(), count, "the page {name} has a main object and those embedded in it");
-    Description { name, protocol, domains: number("domains").unwrap_or(1), objects, only_total }
+    let domains = number("domains").unwrap_or(1);
+    Description { name, protocol, domains, objects, main_share: 0.0, only_total }
 }
 
 impl Description {
+    /// The domain of an embedded object, from 1: that of the page is 0. Objects of a kind are spread evenly over the page.
+    pub(crate) fn domain(&self, object: usize) -> usize {
+        let domains = self.domains as usize;
+        if self.main_share == 0.0 || domains == 1 {
+            return object % domains;
+        }
+        let of_main = |objects: usize| libm::floor(objects as f64 * self.main_share) as usize;
+        let (before, until) = (of_main(object - 1), of_main(object));
+        if until > before { 0 } else { 1 + (object - 1 - before) % (domains - 1) }
+    }
+
     /// Sizes drawn from a log-normal distribution with the same sum, for pages of which only that is known.
     pub(crate) fn redraw(&mut self, sigma: f64, ctx: &mut dyn AppContext) {
         let total = self.objects.iter().map(|size| size.0).sum();
@@ -141,8 +163,29 @@ fn split(total: u64, weights: &[f64]) -> Vec<Bytes> {
 
 #[cfg(test)]
 mod tests {
+    use registry::OptionValue;
+
     use super::*;
     use crate::testing::Notes;
+
+    #[test]
+    fn the_main_domain_has_its_share_and_the_others_take_turns() {
+        let options = Options::defaults(crate::http::ROW.options);
+        let with = |share: f64| {
+            let options = options.clone().with("page", OptionValue::Choice("lefigaro".into()));
+            let page = page(&options.with("main_share", OptionValue::Number(share)));
+            let mut counts = vec![0; page.domains as usize];
+            (1..page.objects.len()).for_each(|object| counts[page.domain(object)] += 1);
+            (page.domain(1), page.domain(2), counts)
+        };
+        // 1416 embedded objects and 33 domains.
+        let (first, second, even) = with(0.0);
+        assert_eq!((first, second, even[0], even[32]), (1, 2, 42, 42));
+        let (first, second, half) = with(0.5);
+        assert_eq!((first, second, half[0]), (1, 0, 708));
+        assert!(half[1..].iter().all(|count| [22, 23].contains(count)), "{half:?}");
+        assert_eq!(with(1.0).2[0], 1416);
+    }
 
     #[test]
     fn descriptions_add_up() {
