@@ -17,6 +17,8 @@ COUPLED = frozenset({"lia", "olia", "balia", "wvegas"})
 """Congestion controls that share one window among the subflows of a connection."""
 BACKLOGGED = frozenset({"bulk", "iperf", "ftp", "http"})
 """Applications that write as fast as the connection takes it, once they have been asked."""
+ONE_SUBFLOW = "one-subflow"
+"""The kind of proxy that acts as the end of each subflow that crosses its node, and sees no other."""
 IN_MEMORY = 0.62
 """Part of the memory of a receive buffer that Linux offers as window."""
 
@@ -97,6 +99,8 @@ class Flow:
     """The ways of its data from end to end."""
     paths: tuple[str, ...]
     """The first links of its routes, in order: what subflows are named after."""
+    stations: tuple[tuple[str, ...], ...] = ()
+    """The nodes of each route, both ends included."""
 
     @property
     def key(self) -> str:
@@ -145,12 +149,37 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
+class Proxy:
+    """One proxy."""
+
+    name: str
+    node: str
+    kind: str
+    flows: tuple[str, ...] | None
+    """The flows that it intercepts; None: all that cross its node."""
+
+    @property
+    def key(self) -> str:
+        """As in `proxy.pep`."""
+        return f"proxy.{self.name}"
+
+
+def _proxies(document: dict[str, Any]) -> tuple[Proxy, ...]:
+    found = []
+    for one in document.get("proxy", []):
+        flows = one.get("flows")
+        found.append(Proxy(one["name"], one["node"], one["kind"], None if flows is None else tuple(flows)))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """A scenario with every default filled in."""
 
     flows: tuple[Flow, ...]
     events: tuple[dict[str, Any], ...]
     duration_s: float
+    proxies: tuple[Proxy, ...] = ()
 
     @classmethod
     def of(cls, scenario: Scenario) -> Facts:
@@ -158,7 +187,16 @@ class Facts:
         document = scenario.expanded()
         edges = _edges(document)
         flows = tuple(_flow(flow, edges) for flow in document["flow"] if flow.get("count", 1) > 0)
-        return cls(flows, tuple(document.get("event", [])), scenario.duration_s)
+        return cls(flows, tuple(document.get("event", [])), scenario.duration_s, _proxies(document))
+
+    def proxies_of(self, flow: Flow) -> list[Proxy]:
+        """The proxies that may have a part in a flow."""
+        return [one for one in self.proxies if one.flows is None or flow.name in one.flows]
+
+    def crashes(self, node: str) -> list[str]:
+        """When the proxies of a node crash."""
+        names = {proxy.name for proxy in self.proxies if proxy.node == node}
+        return [str(event["at"]) for event in self.events if event.get("proxy") in names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +266,7 @@ def _flow(flow: dict[str, Any], edges: list[_Edge]) -> Flow:
         acks=_once(edge.back for route in routes for edge in route),
         routes=tuple(tuple(edge.there for edge in route) for route in routes),
         paths=tuple(dict.fromkeys(route[0].there.path for route in routes)),
+        stations=tuple((flow["from"], *(edge.end for edge in route)) for route in routes),
     )
 
 

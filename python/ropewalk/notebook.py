@@ -32,7 +32,8 @@ def of_scenario(scenario: Scenario) -> str:
 
 def of_results(results: Results) -> str:
     """The table of flows that the command line prints, and what to know before believing it."""
-    from ropewalk.cli.tables import FLOWS, NONE, problems
+    from ropewalk.cli.tables import FLOWS, NONE
+    from ropewalk.problems import problems
 
     rows = results.summary()["flows"]
     filled = {header: [cell(row) for row in rows] for header, cell in FLOWS.items()}

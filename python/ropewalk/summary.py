@@ -118,6 +118,10 @@ class LegSummary(TypedDict):
     held_bytes: EstimateDict | None
     """Mean of the bytes held at the proxy where it begins."""
     lost_bytes: EstimateDict | None
+    data_ack_ahead_bytes: EstimateDict | None
+    """Most that the proxy where it begins had acknowledged and never had; null of whole connections."""
+    window_beyond_bytes: EstimateDict | None
+    """Most by which its window passed that of the receiver; null likewise."""
 
 
 class LinkSummary(TypedDict):
@@ -265,7 +269,7 @@ def _leg(group: pl.DataFrame) -> LegSummary:
     runs = group.group_by("run", maintain_order=True).agg(
         pl.col("goodput_bit_s", "cwnd_mean_bytes", "retransmitted_segments").sum(),
         pl.col("srtt_mean_s").min(),
-        pl.col("held_mean_bytes", "lost_bytes").max(),
+        pl.col("held_mean_bytes", "lost_bytes", "data_ack_ahead_bytes", "window_beyond_bytes").max(),
     )
     return LegSummary(
         flow=group["flow"][0],
@@ -279,6 +283,8 @@ def _leg(group: pl.DataFrame) -> LegSummary:
         retransmitted_segments=_estimate(runs, "retransmitted_segments"),
         held_bytes=_estimate(runs, "held_mean_bytes"),
         lost_bytes=_estimate(runs, "lost_bytes"),
+        data_ack_ahead_bytes=_estimate(runs, "data_ack_ahead_bytes"),
+        window_beyond_bytes=_estimate(runs, "window_beyond_bytes"),
     )
 
 

@@ -106,6 +106,12 @@ pub(crate) fn machine(end: Option<&HostConnection>) -> Option<&Connection> {
     end.connection().or_else(|| end.leg().map(Leg::connection))
 }
 
+/// Its packets carry MPTCP options: an end of it is one of MPTCP that has not fallen back, or it carries a subflow between others.
+fn speaks_mptcp(ends: LegEnds<'_>) -> bool {
+    let of_end = |end| machine(end).is_some_and(|one: &Connection| one.is_multipath() && !one.fell_back());
+    ends.subflow.is_some() || of_end(ends.sender) || of_end(ends.receiver)
+}
+
 /// The records of the legs of a connection, seen at `now`.
 pub(crate) fn records(
     now: SimTime,
@@ -155,6 +161,7 @@ fn record(
         connection,
         leg: ends.number as u32,
         subflow: subflow as u32,
+        multipath: speaks_mptcp(ends),
         from: route.header.source.node(),
         to: route.header.destination.node(),
         duplex_link,

@@ -163,6 +163,8 @@ pub struct LegRecord {
     pub leg: u32,
     /// Subflow of the connection on this leg.
     pub subflow: u32,
+    /// Its packets carry MPTCP options.
+    pub multipath: bool,
     /// Node where it begins, in the direction of the data.
     pub from: usize,
     /// Node where it ends.

@@ -331,6 +331,11 @@ impl Connection {
         }
     }
 
+    /// It is one of MPTCP, or was one until it fell back.
+    pub fn is_multipath(&self) -> bool {
+        matches!(self.0, Machine::Mptcp(_))
+    }
+
     /// MPTCP was wanted and the connection is plain TCP.
     pub fn fell_back(&self) -> bool {
         match &self.0 {

@@ -14,6 +14,7 @@ from ropewalk import backends, numbers
 from ropewalk.cli.columns import Column, show_table
 from ropewalk.cli.texts import Printer, show_texts
 from ropewalk.numbers import figure
+from ropewalk.problems import problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -127,6 +128,8 @@ LEGS: Columns[LegSummary] = {
     "retrans-\nmitted\nsegments": lambda row: interval(row["retransmitted_segments"]),
     "held\nmean kB": lambda row: interval(row["held_bytes"], 1e3),
     "lost\nkB": lambda row: interval(row["lost_bytes"], 1e3),
+    "Data ACK\nahead kB": lambda row: _positive(row["data_ack_ahead_bytes"]),
+    "window\nbeyond kB": lambda row: _positive(row["window_beyond_bytes"]),
 }
 
 LINKS: Columns[LinkSummary] = {
@@ -136,6 +139,11 @@ LINKS: Columns[LinkSummary] = {
     "drops:\nerrors": lambda row: interval(row["drops_error"]),
     "queueing\nms": lambda row: interval(row["queue_delay_s"], 1e-3),
 }
+
+
+def _positive(value: EstimateDict | None) -> str:
+    """In kB; a proxy that keeps the rules has none."""
+    return NONE if value is None or value["max"] <= 0 else interval(value, 1e3)
 
 
 def _benefit(row: FlowSummary, which: Literal["vs_best", "vs_sum"]) -> str:
@@ -289,26 +297,6 @@ def _show_first(
 
 def _title(name: str, which: str, shown: int, total: int) -> str:
     return name if shown == total else f"{name}: the {which} {shown} of {total}"
-
-
-def problems(results: Results) -> list[str]:
-    """Warnings about runs that distort the averages."""
-    found = []
-    for group in results.flows.partition_by("flow", maintain_order=True):
-        name, n = group["flow"][0], group.height
-        failures = group["failure"].drop_nulls()
-        if len(failures):
-            reasons = ", ".join(failures.unique(maintain_order=True).to_list())
-            found.append(f"{name}: failed in {len(failures)} of {n} replications: {reasons}")
-        unfinished = n - int(group["completed"].sum())
-        if 0 < unfinished < n:
-            found.append(
-                f"{name}: did not complete in {unfinished} of {n} replications, "
-                "which the mean time of completion leaves out"
-            )
-        if group["fell_back"].any():
-            found.append(f"{name}: fell back to TCP in {group['fell_back'].sum()} of {n} replications")
-    return found
 
 
 def show_catalogue(entries: list[dict[str, Any]]) -> None:

@@ -11,6 +11,7 @@ import polars as pl
 from ropewalk import numbers, written
 from ropewalk.plots import words
 from ropewalk.plots.study import best
+from ropewalk.problems import problems
 from ropewalk.statistics import estimate
 from ropewalk.study.summary import reservations
 
@@ -28,6 +29,8 @@ GOOD, BAD, EVEN, OPEN = "good", "bad", "even", "open"
 """The meaning of a verdict: for colour and sign, never alone."""
 MAX_FLOWS = 500
 """Rows of a run; thousands of flows would fill the page."""
+MAX_PROBLEMS = 20
+"""Sentences about flows of a run that went wrong."""
 OF_CLAIMS = {
     "agrees": GOOD,
     "agrees by calibration": EVEN,
@@ -229,6 +232,10 @@ def of_run(results: Results) -> Table:
     )
     left_out = f"the first {MAX_FLOWS} of {len(own)} flows are listed; the tables have all of them"
     warnings = [left_out] if len(own) > MAX_FLOWS else []
+    told = problems(results)
+    warnings += told[:MAX_PROBLEMS]
+    if len(told) > MAX_PROBLEMS:
+        warnings.append(f"and {len(told) - MAX_PROBLEMS} more of this kind")
     title, headings = "Verdicts: against each path alone", ("flow", "metric", "best path alone")
     return Table(title, headings, rows, note, warnings)
 

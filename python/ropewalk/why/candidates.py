@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ropewalk import _core
 from ropewalk.facts import COUPLED, kind, quantity
+from ropewalk.why.proxies import correct, without_crashes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -89,6 +90,18 @@ ACTS: Mapping[Cause, Mapping[str, float]] = {
         "receive_window": 0.5,
         "send_buffer": 0.5,
         "application": 1.0,
+    },
+    "proxy": {
+        "congestion_window": 1.0,
+        "recovery": 1.0,
+        "receive_window": 1.0,
+        "send_buffer": 1.0,
+        "pacing": 1.0,
+        "scheduler": 1.0,
+        "path_down": 1.0,
+        "handshake": 1.0,
+        "application": 1.0,
+        TAIL: 1.0,
     },
     "pacing": {"pacing": 1.0},
     "handshake": {"handshake": 1.0, "congestion_window": 1.0, "recovery": 0.5, TAIL: 0.5},
@@ -176,6 +189,8 @@ def is_suspect(case: Case, cause: Cause) -> bool:
     """Whether a setting behind the cause is not what the profile says, or a queue does not fit."""
     if cause == "queue":
         return case.odd_queue
+    if cause == "proxy":
+        return True
     flow = case.flow
     usual = _profiles().get(str(flow.transport.get("profile")), {})
     for key in SUSPECTS.get(cause, ()):
@@ -445,6 +460,15 @@ def _capable(case: Case) -> Iterator[Settings]:
     yield tuple(_strips(way) for way in (*case.flow.data, *case.flow.acks) if way.strips)
 
 
+def _correct_proxies(case: Case) -> Iterator[Settings]:
+    yield from correct(case.facts, case.flow)
+
+
+def _no_crashes(case: Case) -> Iterator[Settings]:
+    # An event cannot be taken out by a key: it happens when the run is over.
+    yield without_crashes(case.facts, case.flow, f"{case.facts.duration_s - AT_THE_END:g}s")
+
+
 def _strips(way: Way) -> Setting:
     return f"{way.key}.strip_mptcp", "false"
 
@@ -463,6 +487,8 @@ def _readers(case: Case) -> Iterator[Settings]:
 
 TABLE: tuple[Row, ...] = (
     Row("fallback", _capable, least=0.0),
+    Row("proxy", _correct_proxies, least=0.0),
+    Row("proxy", _no_crashes, is_cure=False, least=0.0),
     Row("receive_window", _receive_windows),
     Row("receive_window", _more_of_receive),
     Row("send_buffer", _send_buffers),

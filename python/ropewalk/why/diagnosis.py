@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from ropewalk.problems import fell_back
 from ropewalk.statistics import estimate
 from ropewalk.why.budget import best_path, budget, goodput, rows, waits_for_messages
 from ropewalk.why.candidates import ACTS, TAIL, Candidate, Case, candidates, is_suspect, single_paths, times
@@ -70,7 +71,7 @@ def look(bench: Bench, facts: Facts, flow: Flow) -> Seen:
         budget(bench.base, flow),
         max([path.rtt_s for path in seen_paths if path.rtt_s is not None], default=bottom),
         _rate(bench, flow),
-        bool(own["fell_back"].any()),
+        bool(fell_back(own, bench.base.legs)),
         any(is_odd(one) for one in data),
         any(one.busy >= CROWDED or one.dropped > 0 for one in acks),
     )

@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ropewalk.facts import kind, quantity
+from ropewalk.facts import ONE_SUBFLOW, kind, quantity
 from ropewalk.numbers import count, figure, percent
+from ropewalk.problems import overreach, size
 from ropewalk.why.budget import rows
 from ropewalk.why.paths import law, loss_limited_bit_s
+from ropewalk.why.proxies import at_proxies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -73,11 +75,6 @@ def mbit(rate: float) -> str:
 def duration(seconds: float) -> str:
     """In ms below a second."""
     return f"{figure(seconds * 1e3)} ms" if seconds < 1 else f"{figure(seconds)} s"
-
-
-def size(number: float) -> str:
-    """In kB or MB."""
-    return f"{figure(number / 1e6)} MB" if number >= 1e6 else f"{figure(number / 1e3)} kB"  # noqa: PLR2004
 
 
 def _slowest(seen: Seen) -> str:
@@ -294,6 +291,23 @@ def _capacity(seen: Seen) -> str:
     return f"the links are full: {', '.join(parts[:MOST])} busy"
 
 
+def _proxy(seen: Seen) -> str:
+    flow, facts = seen.case.flow, seen.case.facts
+    parts = []
+    for one in at_proxies(seen.results, flow):
+        crashes = facts.crashes(one.node)
+        if crashes:
+            lost = (
+                f": {size(one.lost_bytes)} that it had acknowledged never arrived" if one.lost_bytes else ""
+            )
+            parts.append(f"the proxy at {one.node} crashes at {', '.join(crashes)}{lost}")
+        parts += overreach(one.node, one.ahead_bytes, one.beyond_bytes)
+    kinds = {one.kind for one in facts.proxies_of(flow)}
+    if not parts and ONE_SUBFLOW in kinds:
+        parts.append("a proxy acts as the end of one subflow of several")
+    return "; ".join(parts) or "a proxy stops"
+
+
 WORDS: Mapping[Cause, Callable[[Seen], str]] = {
     "receive_window": _receive_window,
     "send_buffer": _send_buffer,
@@ -308,5 +322,6 @@ WORDS: Mapping[Cause, Callable[[Seen], str]] = {
     "fallback": _fallback,
     "queue": _queue,
     "pacing": _pacing,
+    "proxy": _proxy,
     "capacity": _capacity,
 }

@@ -24,6 +24,7 @@ Cause: TypeAlias = Literal[
     "fallback",
     "queue",
     "pacing",
+    "proxy",
     "capacity",
 ]
 """Why a flow is as slow as it is. `capacity`: nothing is wrong, the links are full."""
@@ -63,6 +64,8 @@ class AtProxyDict(TypedDict):
     held_bytes: float
     srtt_s: float | None
     lost_bytes: float
+    data_ack_ahead_bytes: float
+    window_beyond_bytes: float
 
 
 class FlowDict(TypedDict):
@@ -107,7 +110,7 @@ class Reason:
     """One cause of a flow's rate."""
 
     cause: Cause
-    """One of 14 names."""
+    """One of 15 names."""
     share: float
     """Part of the flow's time that the cause accounts for, 0 to 1."""
     evidence: str
@@ -130,6 +133,10 @@ class AtProxy:
     """Round-trip time of the leg behind it."""
     lost_bytes: float
     """Bytes that it had acknowledged and that never arrived."""
+    ahead_bytes: float = 0.0
+    """Most bytes that it acknowledged at connection level and never had, of all replications."""
+    beyond_bytes: float = 0.0
+    """Most bytes by which its window passed that of the receiver, of all replications."""
 
     def to_dict(self) -> AtProxyDict:
         """For JSON."""
@@ -139,6 +146,8 @@ class AtProxy:
             held_bytes=self.held_bytes,
             srtt_s=self.srtt_s,
             lost_bytes=self.lost_bytes,
+            data_ack_ahead_bytes=self.ahead_bytes,
+            window_beyond_bytes=self.beyond_bytes,
         )
 
 

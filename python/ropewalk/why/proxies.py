@@ -1,4 +1,4 @@
-"""The proxies on the way of a flow: which leg is the slow one, and what was lost at them."""
+"""The proxies on the way of a flow: bytes that they held and lost, and the changes that are tried."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from ropewalk.facts import ONE_SUBFLOW
 from ropewalk.why.budget import rows
 from ropewalk.why.model import AtProxy
 
 if TYPE_CHECKING:
-    from ropewalk.facts import Flow
+    from collections.abc import Iterator
+
+    from ropewalk.facts import Facts, Flow, Proxy
     from ropewalk.results import Results
+    from ropewalk.why.model import Setting
+
+CORRECT = ("mptcp", "convert")
+"""Kinds that end whole connections of MPTCP, tried in the place of one that ends a subflow."""
 
 
 def at_proxies(results: Results, flow: Flow) -> tuple[AtProxy, ...]:
@@ -21,10 +28,13 @@ def at_proxies(results: Results, flow: Flow) -> tuple[AtProxy, ...]:
         return ()
     # A subflow is a row: what the proxy holds is the same in each.
     one = ["run", "flow", "connection", "leg", "from", "to"]
-    held = pl.col("held_mean_bytes", "lost_bytes").max()
+    overreach = ("data_ack_ahead_bytes", "window_beyond_bytes")
+    held = pl.col("held_mean_bytes", "lost_bytes", *overreach).max()
     each = legs.group_by(one, maintain_order=True).agg(held, pl.col("srtt_mean_s").min())
     found = each.group_by(["leg", "from", "to"], maintain_order=True).agg(
-        pl.col("held_mean_bytes", "srtt_mean_s").mean(), pl.col("lost_bytes").sum() / pl.col("run").n_unique()
+        pl.col("held_mean_bytes", "srtt_mean_s").mean(),
+        pl.col("lost_bytes").sum() / pl.col("run").n_unique(),
+        pl.col(*overreach).max(),
     )
     return tuple(
         AtProxy(
@@ -33,6 +43,42 @@ def at_proxies(results: Results, flow: Flow) -> tuple[AtProxy, ...]:
             held_bytes=row["held_mean_bytes"] or 0.0,
             srtt_s=row["srtt_mean_s"],
             lost_bytes=row["lost_bytes"] or 0.0,
+            ahead_bytes=row["data_ack_ahead_bytes"] or 0.0,
+            beyond_bytes=row["window_beyond_bytes"] or 0.0,
         )
         for row in found.sort("leg").to_dicts()
     )
+
+
+def correct(facts: Facts, flow: Flow) -> Iterator[tuple[Setting, ...]]:
+    """A proxy that ends all subflows in the place of one that ends one of them: each path leads to its node.
+
+    Nothing where a path that passes it has links that cannot be led there by one key.
+    """
+    for proxy in facts.proxies_of(flow):
+        if proxy.kind != ONE_SUBFLOW or not flow.is_mptcp:
+            continue
+        led = _led_to(proxy, flow)
+        if led is None:
+            continue
+        for kind in CORRECT:
+            yield (*led, (f"{proxy.key}.kind", kind), (f"{proxy.key}.client.kind", "mptcp"))
+
+
+def _led_to(proxy: Proxy, flow: Flow) -> tuple[Setting, ...] | None:
+    """The paths of one link from end to end that pass the node of a proxy, led to it."""
+    found = []
+    for route, stations in zip(flow.routes, flow.stations, strict=True):
+        if proxy.node in stations:
+            continue
+        if len(route) > 1 or not route[0].key.startswith("path."):
+            return None
+        found.append((f"path.{route[0].path}.to", proxy.node))
+    return tuple(found)
+
+
+def without_crashes(facts: Facts, flow: Flow, at: str) -> tuple[Setting, ...]:
+    """Its proxies crash `at` a time when it is too late to matter."""
+    names = {proxy.name for proxy in facts.proxies_of(flow)}
+    events = enumerate(facts.events)
+    return tuple((f"event.{number}.at", at) for number, event in events if event.get("proxy") in names)

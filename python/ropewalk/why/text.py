@@ -7,7 +7,8 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from ropewalk.numbers import count, interval, percent
-from ropewalk.why.evidence import mbit
+from ropewalk.problems import size
+from ropewalk.why.evidence import duration, mbit
 
 if TYPE_CHECKING:
     from ropewalk.why.model import AtProxy, Cure, Diagnosis, FlowDiagnosis, Reason
@@ -65,11 +66,15 @@ def spent(budget: dict[str, float]) -> str:
 
 def held(proxy: AtProxy) -> str:
     """Bytes that a proxy held, and those that were lost there."""
-    rtt = "" if proxy.srtt_s is None else f" (RTT {1e3 * proxy.srtt_s:.3g} ms)"
-    kept = f"held {proxy.held_bytes / 1e3:.3g} kB on average"
+    rtt = "" if proxy.srtt_s is None else f" (RTT {duration(proxy.srtt_s)})"
+    kept = f"held {size(proxy.held_bytes)} on average"
     text = f"Proxy at {proxy.node}: {kept} for the leg to {proxy.to}{rtt}"
     if proxy.lost_bytes > 0:
-        text += f"; {proxy.lost_bytes / 1e3:.3g} kB that it had acknowledged never arrived"
+        text += f"; {size(proxy.lost_bytes)} that it had acknowledged never arrived"
+    if proxy.ahead_bytes > 0:
+        text += f"; it acknowledged up to {size(proxy.ahead_bytes)} at connection level that it never had"
+    if proxy.beyond_bytes > 0:
+        text += f"; its window passed that of the receiver by up to {size(proxy.beyond_bytes)}"
     return f"{text}."
 
 

@@ -44,6 +44,7 @@ pub(super) fn legs(scenario: &Scenario, flows: &[FlowRow<'_>]) -> Table {
         .word("from", |r| r.node(r.record.from))
         .word("to", |r| r.node(r.record.to))
         .word("path", LegRow::path)
+        .word("transport", |r| Some(if r.record.multipath { "mptcp" } else { "tcp" }))
         .real("established_s", |r| r.record.established.map(SimTime::as_secs_f64))
         .real("goodput_bit_s", |r| r.of.rate(r.record.received))
         .real("srtt_mean_s", |r| r.record.srtt_mean.map(Nanos::as_secs_f64))

@@ -26,6 +26,11 @@ pub const LEGS: TableSpec = TableSpec {
         MetricSpec::word("from", "from", "node where the leg begins, in the direction of the data"),
         MetricSpec::word("to", "to", "node where it ends"),
         MetricSpec::word("path", "path", "path or link over which it leaves that node, as in `subflows`"),
+        MetricSpec::word(
+            "transport",
+            "transport",
+            "`mptcp` if its packets carry MPTCP options, `tcp` if an end does not speak MPTCP or has fallen back",
+        ),
         MetricSpec::real("established_s", Seconds, Neither, "established", "when its handshake was complete"),
         MetricSpec::real(
             "goodput_bit_s",
