@@ -1,4 +1,4 @@
-"""What a run says in words of flows that went wrong, above all at proxies."""
+"""Sentences of a run about flows that went wrong, above all at proxies."""
 
 import json
 from pathlib import Path

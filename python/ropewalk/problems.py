@@ -79,7 +79,7 @@ def _stalled(group: pl.DataFrame) -> str | None:
 
 
 def _fallback(group: pl.DataFrame, legs: pl.DataFrame) -> Iterator[str]:
-    """Of a flow with proxies by leg: MPTCP may end at one of them."""
+    """Fallback to TCP; a flow with proxies has it leg by leg, as MPTCP may end at one of them."""
     wholly = fell_back(group, legs)
     if wholly:
         yield f"fell back to TCP in {len(wholly)} of {group.height} replications"
@@ -91,7 +91,7 @@ def _fallback(group: pl.DataFrame, legs: pl.DataFrame) -> Iterator[str]:
 
 
 WORDS = {"mptcp": "MPTCP", "tcp": "plain TCP"}
-"""What a leg speaks, in words."""
+"""The transports of legs in words."""
 
 
 def fell_back(flows: pl.DataFrame, legs: pl.DataFrame) -> set[int]:
@@ -131,7 +131,7 @@ def _lost(group: pl.DataFrame, legs: pl.DataFrame, facts: Facts | None) -> Itera
 
 
 def _overreach(legs: pl.DataFrame) -> Iterator[str]:
-    """What a proxy that acts as the end of one subflow says for others."""
+    """Bytes that proxies on one subflow acknowledged or offered for others."""
     columns: list[str] = ["data_ack_ahead_bytes", "window_beyond_bytes"]
     most = legs.group_by("from", maintain_order=True).agg(pl.col(columns).max())
     for row in most.to_dicts():
