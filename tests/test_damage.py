@@ -1,5 +1,6 @@
 """One flipped bit in a file of results: it is refused, and polars never sees it."""
 
+import json
 import random
 import shutil
 from pathlib import Path
@@ -8,9 +9,11 @@ import pytest
 
 import ropewalk as rw
 from conftest import Ropewalk
+from ropewalk import provenance
 from ropewalk.report.source import ReportError, results_of
 from ropewalk.results import TABLES
-from ropewalk.written import checked
+from ropewalk.study.summary import write
+from ropewalk.written import checked, seal
 
 FLIPS = 40
 """Flips in each file: a checksum finds them all, or none."""
@@ -52,6 +55,21 @@ def test_every_file_of_a_run(ran: Path, tmp_path: Path, monkeypatch: pytest.Monk
     refuse_all(tmp_path / "out")
 
 
+def test_a_capture(small: Path, ropewalk: Ropewalk, tmp_path: Path) -> None:
+    """Files too large to be held in memory are checked, too; a capture may be removed."""
+    out = tmp_path / "out"
+    assert ropewalk("run", small, "--out", out, "--capture", "both").returncode == 0
+    capture = out / "capture" / "seed-1.pcapng"
+    assert rw.Results.read(out).captures[1] == capture
+    content = capture.read_bytes()
+    capture.write_bytes(flipped(content, random.Random(SEED)))
+    done = ropewalk("report", out)
+    assert done.returncode == 2
+    assert f"{capture}: damaged or edited: not what its checksum in summary.json says" in done.stderr
+    capture.unlink()
+    assert ropewalk("report", out).returncode == 0
+
+
 def test_every_file_of_a_study(studied: Path, tmp_path: Path) -> None:
     shutil.copytree(studied, tmp_path / "out")
     names = {path.name for path in files_of(tmp_path / "out")}
@@ -59,17 +77,57 @@ def test_every_file_of_a_study(studied: Path, tmp_path: Path) -> None:
     refuse_all(tmp_path / "out")
 
 
-def test_the_note(tmp_path: Path) -> None:
+def test_every_flip_in_the_note(ran: Path, studied: Path, tmp_path: Path) -> None:
     """It is not part of the results, so that the cure is another one."""
-    from ropewalk import provenance
+    for number, place in enumerate((ran, studied)):
+        copy = tmp_path / str(number)
+        shutil.copytree(place, copy)
+        note = copy / provenance.FILE
+        # Python's `write` leaves the note to its caller.
+        provenance.write(copy)
+        content = note.read_bytes()
+        for flip in range(FLIPS):
+            note.write_bytes(flipped(content, random.Random(f"{SEED} {flip}")))
+            with pytest.raises(ReportError, match=rf"^{note}: .*\n  fix: remove the file"):
+                results_of(copy)
+        note.unlink()
+        results_of(copy)
 
-    provenance.write(tmp_path)
-    note = tmp_path / provenance.FILE
-    content = note.read_bytes()
-    for flip in range(FLIPS):
-        note.write_bytes(flipped(content, random.Random(f"{SEED} {flip}")))
-        with pytest.raises(ValueError, match=str(note)):
-            provenance.read(tmp_path)
+
+@pytest.mark.parametrize("command", [["report"], ["figures"], ["export", "--format", "csv"], ["why"]])
+def test_a_note_of_other_results_is_refused(
+    ran: Path, studied: Path, ropewalk: Ropewalk, tmp_path: Path, command: list[str]
+) -> None:
+    """Its own checksum is right: it says for which results it was written."""
+    copy = tmp_path / "out"
+    shutil.copytree(ran, copy)
+    shutil.copy(studied / provenance.FILE, copy)
+    done = ropewalk(command[0], copy, *command[1:])
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"{copy / provenance.FILE}: not of these results: written for another summary.json than the one "
+        f"beside it\n  fix: {provenance.NoteError.cure}\n"
+    )
+
+
+def test_a_diagnosis_of_other_results_is_refused(ran: Path, ropewalk: Ropewalk, tmp_path: Path) -> None:
+    copy = tmp_path / "out"
+    shutil.copytree(ran, copy)
+    assert ropewalk("why", copy, "--effort", "quick").returncode == 0
+    assert ropewalk("report", copy).returncode == 0
+    found = json.loads((copy / "why.json").read_text(encoding="utf-8"))
+    del found["sha256"]
+    (copy / "why.json").write_bytes(seal({**found, "belongs_to": {}}))
+    done = ropewalk("report", copy)
+    assert done.returncode == 2
+    assert f"{copy / 'why.json'}: not of these results" in done.stderr
+
+
+def test_an_earlier_note_does_not_stay_beside_a_study(studied: Path, tmp_path: Path) -> None:
+    """A process that is killed before it writes its note leaves none."""
+    shutil.copytree(studied, tmp_path / "out")
+    write(rw.StudyResults.read(tmp_path / "out"), tmp_path / "out")
+    assert not (tmp_path / "out" / provenance.FILE).exists()
 
 
 def test_the_command_says_which_file_and_what_to_do(ran: Path, ropewalk: Ropewalk, tmp_path: Path) -> None:

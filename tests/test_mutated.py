@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ropewalk import reproduce
+from ropewalk import provenance, reproduce
 from ropewalk.errors import ScenarioError, StudyError
 from ropewalk.report.source import ReportError, results_of
 from ropewalk.reproduce.expressions import ExpressionError, parse
@@ -135,6 +135,7 @@ def test_results_that_were_edited_and_sealed(
 ) -> None:
     """A checksum is no signature: a file whose checksum fits is not trusted."""
     shutil.copytree(request.getfixturevalue(which), tmp_path / "out", ignore=shutil.ignore_patterns("store"))
+    (tmp_path / "out" / provenance.FILE).unlink(missing_ok=True)
     file = tmp_path / "out" / name
     text = file.read_text(encoding="utf-8")
 

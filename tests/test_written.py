@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Ropewalk
+from ropewalk import provenance
 from ropewalk.report import ReportError
 from ropewalk.report.source import open_source
 from ropewalk.reproduce.counting import to_dicts
@@ -83,6 +84,7 @@ def rewrite(file: Path, old: str, new: str) -> None:
 
 def test_the_list_of_a_study(studied: Path, ropewalk: Ropewalk, tmp_path: Path) -> None:
     shutil.copytree(studied, tmp_path / "out")
+    (tmp_path / "out" / provenance.FILE).unlink()
     file = tmp_path / "out" / "study.json"
     said = refusals(file)
     for part in (

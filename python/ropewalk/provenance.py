@@ -17,8 +17,16 @@ if TYPE_CHECKING:
 FILE = "provenance.json"
 
 
+class NoteError(ValueError):
+    """A note that cannot be believed. The results beside it can be whole."""
+
+    cure = "remove the file: it only says where results come from"
+
+
 def write(directory: Path, **more: Any) -> None:  # noqa: ANN401
-    """Replaces the note of an earlier call; `more` is what only the caller knows, as it can stand in JSON.
+    """Replaces the note of an earlier call. The results are there already.
+
+    `more` is what only the caller knows, in types that JSON has.
 
     Raises:
         OSError: it could not be written.
@@ -32,6 +40,7 @@ def write(directory: Path, **more: Any) -> None:  # noqa: ANN401
         "model_version": _core.MODEL_VERSION,
         "build": _core.BUILD,
         **more,
+        "belongs_to": written.belonging(directory),
     }
     write_whole(directory / FILE, written.seal(found, indent=1), lasting=False)
 
@@ -41,7 +50,14 @@ def read(directory: Path) -> dict[str, Any]:
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no JSON object, or not what was written.
+        NoteError: it is not what was written, or was written for other results.
     """
     path = directory / FILE
-    return written.parse(path) if path.exists() else {}
+    if not path.exists():
+        return {}
+    try:
+        found = written.parse(path)
+        written.check_belonging(path, found)
+    except ValueError as error:
+        raise NoteError(str(error)) from None
+    return {key: value for key, value in found.items() if key not in {"belongs_to", "sha256"}}

@@ -75,9 +75,12 @@ def write(results: Results, directory: str | os.PathLike[str]) -> list[Path]:
                 # A full disk names no file, and the temporary name tells the user nothing.
                 error.filename = str(target / file)
                 raise
+        new = {path.resolve() for path in results.captures.values()}
+        for path in results.captures.values():
+            if path.resolve().parent == (target / CAPTURES).resolve():
+                files[f"{CAPTURES}/{path.name}"] = written.digest_of(path)
         (staging / SUMMARY).write_bytes(written.seal({**results.summary(), "files": files}))
         _forget_earlier(target)
-        new = {path.resolve() for path in results.captures.values()}
         for old in target.glob(f"{CAPTURES}/seed-*.pcapng"):
             if old.resolve() not in new:
                 old.unlink()
@@ -177,6 +180,7 @@ def read(directory: str | os.PathLike[str]) -> Results:
     source = Path(directory)
     listing = source / SUMMARY
     summary = written.load(listing, _Summary)
+    provenance.read(source)
     totals = Totals(summary.events, summary.packet_hops, summary.cpu_s)
     text = written.checked(listing, SCENARIO, summary.files).decode()
     scenario = Scenario.parse(text, str(source / SCENARIO))
@@ -198,4 +202,6 @@ def read(directory: str | os.PathLike[str]) -> Results:
     results = Results(origin, tables, dict(sorted(traces.items())))
     captures = {seed: file_of(source / CAPTURES, seed) for seed in summary.seeds}
     results.captures = {seed: path for seed, path in captures.items() if path.exists()}
+    for path in results.captures.values():
+        written.check_large(listing, f"{CAPTURES}/{path.name}", summary.files)
     return results

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind")
 
 WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list"}
+LISTINGS = ("study.json", "summary.json")
+"""Files with the checksums of a study, and of a run; the first that is there counts."""
 LONGEST = 60
 """Characters of a value that are shown."""
 _SEAL = re.compile(rb'(?:, |,\n )"sha256": "([0-9a-f]{64})"\n?}\n\Z')
@@ -53,6 +55,12 @@ def seal(found: Mapping[str, Any], indent: int | None = None) -> bytes:
     return body + f'{between}"sha256": "{digest(body)}"{end}\n'.encode()
 
 
+def _content(path: Path) -> bytes:
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path}: not a file")
+    return reading.content(path)
+
+
 def _check_seal(content: bytes) -> None:
     found = _SEAL.search(content[-100:])
     if found is None:
@@ -74,16 +82,46 @@ def checked(listing: Path, name: str, files: Mapping[str, str]) -> bytes:
         OSError: it cannot be read.
         ValueError: it is not what was written, or has no checksum.
     """
+    path = _listed(listing, name, files)
+    content = _content(path)
+    _compare(digest(content), files[name], path, listing)
+    return content
+
+
+def check_large(listing: Path, name: str, files: Mapping[str, str]) -> None:
+    """`checked` for a file that may be larger than memory.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is not what was written, or has no checksum.
+    """
+    path = _listed(listing, name, files)
+    _compare(digest_of(path), files[name], path, listing)
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file of any size.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is a pipe, a device or the like.
+    """
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path}: not a file")
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _listed(listing: Path, name: str, files: Mapping[str, str]) -> Path:
     parts = PurePosixPath(name).parts
     if name not in files or not parts or ".." in parts or PurePosixPath(name).is_absolute():
         raise ValueError(f"{listing}: files: {name!r} is none of these results")
-    path = listing.parent / name
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path}: not a file")
-    content = reading.content(path)
-    if digest(content) != files[name]:
+    return listing.parent / name
+
+
+def _compare(found: str, wanted: str, path: Path, listing: Path) -> None:
+    if found != wanted:
         raise ValueError(f"{path}: damaged or edited: not what its checksum in {listing.name} says")
-    return content
 
 
 def check_all(listing: Path, files: Mapping[str, str]) -> None:
@@ -98,6 +136,29 @@ def check_all(listing: Path, files: Mapping[str, str]) -> None:
             checked(listing, name, files)
 
 
+def belonging(directory: Path) -> dict[str, str]:
+    """The member `belongs_to` of a file beside results: the SHA-256 of their own list, by its name."""
+    for name in LISTINGS:
+        with contextlib.suppress(FileNotFoundError):
+            return {name: digest(_content(directory / name))}
+    return {}
+
+
+def check_belonging(path: Path, found: Mapping[str, Any]) -> None:
+    """Checks that a file was made for the results beside it: its own checksum also fits beside others.
+
+    Raises:
+        OSError: the list of the results cannot be read.
+        ValueError: it was made for others, or does not say for which.
+    """
+    wanted = belonging(path.parent)
+    if wanted and found.get("belongs_to") != wanted:
+        listing = next(iter(wanted))
+        raise ValueError(
+            f"{path}: not of these results: written for another {listing} than the one beside it"
+        )
+
+
 def parse(path: Path) -> dict[str, Any]:
     """The object in a file.
 
@@ -105,9 +166,7 @@ def parse(path: Path) -> dict[str, Any]:
         OSError: it cannot be read.
         ValueError: there is none, or it is not what was written.
     """
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path}: not a file")
-    content = reading.content(path)
+    content = _content(path)
     try:
         found = json.loads(content.decode("utf-8"))
         if not isinstance(found, dict):

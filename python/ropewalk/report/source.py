@@ -153,6 +153,8 @@ def results_of(directory: Path) -> Results | StudyResults:
             return StudyResults.read(directory)
         if (directory / "runs.parquet").exists():
             return Results.read(directory)
+    except provenance.NoteError as error:
+        raise ReportError(str(error), error.cure) from error
     except ValueError as error:
         raise ReportError(f"{directory}: cannot be read as results: {error}", "run it again") from error
     raise ReportError(
@@ -214,8 +216,8 @@ def _capture(directory: Path, results: Results, facts: dict[str, Any], over_time
 def _facts(directory: Path) -> dict[str, Any]:
     try:
         return provenance.read(directory)
-    except ValueError as error:
-        raise ReportError(str(error), "remove the file: it only says where results come from") from error
+    except provenance.NoteError as error:
+        raise ReportError(str(error), error.cure) from error
 
 
 def _diagnosis(directory: Path) -> kept.Kept | None:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ropewalk import _core, toml, written
+from ropewalk import _core, provenance, toml, written
 from ropewalk.scenario import MAX_REPLICATIONS
 from ropewalk.study.metrics import Metric
 from ropewalk.study.model import Treatment  # noqa: TC001  # read by its annotation
@@ -114,6 +114,7 @@ class Manifest:
         if mistake := next(found.mistakes(), None):
             raise ValueError(f"{path}: {mistake}")
         written.check_all(path, found.files)
+        provenance.read(directory)
         return found
 
     def mistakes(self) -> Iterator[str]:

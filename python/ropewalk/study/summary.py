@@ -6,7 +6,7 @@ import io
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ropewalk import visible, written
+from ropewalk import provenance, visible, written
 from ropewalk.disk import write_whole
 from ropewalk.store import forget_derived, to_json
 from ropewalk.study import manifest
@@ -109,6 +109,7 @@ def write(results: StudyResults, directory: Path) -> list[Path]:
     contents[manifest.FILE] = results.manifest.content(directory, files)
     contents[SUMMARY] = summary
     forget_derived(directory)
+    (directory / provenance.FILE).unlink(missing_ok=True)
     for name, content in contents.items():
         write_whole(directory / name, content, lasting=False)
     return [directory / name for name in contents]

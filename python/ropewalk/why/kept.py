@@ -64,7 +64,8 @@ def write(directory: Path, diagnosis: Diagnosis) -> Path:
     Raises:
         OSError: it could not be written.
     """
-    write_whole(directory / FILE, written.seal(diagnosis.to_dict(), indent=1), lasting=False)
+    found = {**diagnosis.to_dict(), "belongs_to": written.belonging(directory)}
+    write_whole(directory / FILE, written.seal(found, indent=1), lasting=False)
     return directory / FILE
 
 
@@ -73,7 +74,11 @@ def read(directory: Path) -> Kept | None:
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is not what was written.
+        ValueError: it is not what was written, or was written for other results.
     """
     path = directory / FILE
-    return written.load(path, Kept) if path.exists() else None
+    if not path.exists():
+        return None
+    kept = written.load(path, Kept)
+    written.check_belonging(path, written.parse(path))
+    return kept
