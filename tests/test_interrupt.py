@@ -80,3 +80,10 @@ except KeyboardInterrupt:
 """
     code, stdout, _ = interrupt([sys.executable, "-c", program], ready)
     assert (code, stdout) == (0, "caught\n")
+
+
+def test_a_command_is_ready_for_ctrl_c_before_anything_large_is_imported() -> None:
+    """An interrupt while modules are imported before `main` handles it would end in a traceback."""
+    program = "import sys; import ropewalk.cli; print(*sorted(n for n in sys.modules if 'ropewalk' in n))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["ropewalk", "ropewalk.cli"]

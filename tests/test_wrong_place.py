@@ -89,3 +89,15 @@ def test_a_directory_without_a_reproduction(ropewalk: Ropewalk, tmp_path: Path) 
     told = ropewalk("reproduce", tmp_path)
     assert told.returncode == 2
     assert told.stderr.startswith(f"{tmp_path}: no reproduction.toml there\n  fix: name the directory")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("arguments", ["list congestion", "init new.toml", "show none.toml"])
+def test_closed_streams(closed: str, arguments: str, tmp_path: Path) -> None:
+    command = ["bash", "-c", f"'{COMMAND}' {arguments} {closed}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    if ">&-" in closed.split():
+        assert done.returncode == 1
+        assert not done.stderr or done.stderr.startswith("standard output is closed\n  fix: ")
+    assert (done.returncode == 0) == (arguments == "list congestion" and ">&-" not in closed.split())

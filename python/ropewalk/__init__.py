@@ -5,17 +5,17 @@
 >>> results.flows
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ropewalk._core import MODEL_VERSION, RunFailed
-from ropewalk._core import VERSION as __version__  # noqa: N811
-from ropewalk.captures import Capture
-from ropewalk.errors import Diagnostic, ScenarioError
-from ropewalk.scenario import Scenario
-
 if TYPE_CHECKING:
+    from ropewalk._core import MODEL_VERSION, RunFailed
+    from ropewalk._core import VERSION as __version__  # noqa: N811
+    from ropewalk.captures import Capture
     from ropewalk.connections import Reading, read
+    from ropewalk.errors import Diagnostic, ScenarioError
     from ropewalk.results import Results
+    from ropewalk.scenario import Scenario
     from ropewalk.study import Study
     from ropewalk.study.results import StudyResults
 
@@ -34,27 +34,30 @@ __all__ = [
     "read",
 ]
 
+_PLACES = {
+    "MODEL_VERSION": "_core",
+    "Capture": "captures",
+    "Diagnostic": "errors",
+    "Reading": "connections",
+    "Results": "results",
+    "RunFailed": "_core",
+    "Scenario": "scenario",
+    "ScenarioError": "errors",
+    "Study": "study",
+    "StudyResults": "study.results",
+    "read": "connections",
+}
+"""Modules of the names, imported when one is used. A command that is interrupted meanwhile says so, and
+`ropewalk show` does without polars, which results bring with them."""
+
 
 def __dir__() -> list[str]:
     return sorted(__all__)
 
 
 def __getattr__(name: str) -> object:
-    # Results bring polars with them, which a command such as `ropewalk show` does not need.
-    if name in {"Reading", "read"}:
-        from ropewalk import connections
-
-        return getattr(connections, name)
-    if name == "Results":
-        from ropewalk.results import Results
-
-        return Results
-    if name == "Study":
-        from ropewalk.study import Study
-
-        return Study
-    if name == "StudyResults":
-        from ropewalk.study.results import StudyResults
-
-        return StudyResults
+    if name == "__version__":
+        return import_module("ropewalk._core").VERSION
+    if name in _PLACES:
+        return getattr(import_module(f"ropewalk.{_PLACES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,8 +9,24 @@ import sys
 INTERRUPTED = 130
 
 
+def _open_closed() -> None:
+    """Standard streams that the caller has closed are `None`, and another file would take their number."""
+    null = os.open(os.devnull, os.O_RDWR)
+    while null <= 2:  # noqa: PLR2004  # 0, 1 and 2 are the standard streams
+        null = os.dup(null)
+    os.close(null)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
+    if sys.stdout is None:
+        sys.stderr.write("standard output is closed\n  fix: > /dev/null, if it is not wanted\n")
+        sys.exit(1)
+
+
 def main() -> None:
     """Runs the command line and exits: 0 fine, 1 the run failed, 2 the input is wrong, 130 interrupted."""
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that has no ± gets a question mark.
         if isinstance(stream, io.TextIOWrapper):
