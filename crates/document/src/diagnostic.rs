@@ -390,10 +390,18 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
 /// "did you mean ...?" where something is near, and always what is allowed.
 pub fn suggest<'c>(word: &str, what: &str, candidates: impl IntoIterator<Item = &'c str>) -> String {
     const SHOWN: usize = 40;
-    let all: Vec<&str> = candidates.into_iter().collect();
+    // A file can have as many mistakes as names: the work for each of them is bounded.
+    const COMPARED: usize = 256;
+    let mut candidates = candidates.into_iter();
+    let all: Vec<&str> = candidates.by_ref().take(COMPARED).collect();
+    let beyond = candidates.next().is_some();
     let guess =
         nearest(word, all.iter().copied()).map_or(String::new(), |near| format!("did you mean `{near}`? "));
-    let more = if all.len() > SHOWN { format!(", and {} more", all.len() - SHOWN) } else { String::new() };
+    let more = match all.len() {
+        _ if beyond => ", and others".to_owned(),
+        n if n > SHOWN => format!(", and {} more", n - SHOWN),
+        _ => String::new(),
+    };
     match all.len() {
         0 => "there is none to choose from".into(),
         n => format!("{guess}{what}: {}{more}", all[..n.min(SHOWN)].join(", ")),

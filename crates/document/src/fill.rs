@@ -107,6 +107,10 @@ impl<'r, 's, 'a> Filler<'r, 's, 'a> {
     fn not_applicable(&mut self, key: &Key, entry: Option<KeyValue>, context: Context<'_>, path: &str) {
         // Without a readable kind it cannot be told.
         let (Some(entry), Some(kind)) = (entry, context.kind) else { return };
+        // The file does not have this key: it is what a misspelt one may have meant.
+        if entry.at == Origin::Default && entry.node.is_broken() {
+            return;
+        }
         let only = key.only.join("\" or \"");
         let message = format!("`{}` exists only with kind = \"{only}\"; found kind = \"{kind}\"", key.name);
         let help = format!("remove `{}`, or set kind = \"{only}\"", key.name);

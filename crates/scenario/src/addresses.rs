@@ -1,5 +1,7 @@
 //! Rules about addresses: endpoints of the in-kernel path manager, and what happens to the connections of flows.
 
+use std::collections::BTreeMap;
+
 use units::Nanos;
 
 use crate::keys::FLOW_ACTIONS;
@@ -124,10 +126,14 @@ struct Step<'t> {
 /// Events of flows.
 pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>) {
     let mut steps: Vec<Step<'_>> = Vec::new();
+    let (flows, leaves) = (flows_by_name(root), first_leaves(root));
+    // A flow whose name cannot be read may be the one that is meant.
+    let partial = root.list("flow").iter().any(|item| !item.as_table().is_some_and(|t| t.has("name")));
     for (index, item) in root.list("event").iter().enumerate() {
         let Some(event) = item.as_table() else { continue };
         let path = format!("event.{index}");
-        let flow = event.get("flow").and_then(|node| named_flow(root, node, &path, report));
+        let flow =
+            event.get("flow").and_then(|node| named_flow(root, (&flows, partial), node, &path, report));
         let Some(action) = event.get("do") else { continue };
         let Some((key, table)) = one_action(action, &path, report) else { continue };
         let (Some(flow), Some(end)) = (flow, table.text("end")) else { continue };
@@ -140,7 +146,10 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
         let (Some(at), Some(name)) = (event.parse::<Nanos>("at"), flow.text("name")) else { continue };
         let origin = table.get(key).map_or(item.at, |node| node.at);
         let opens_over = flow.text("via") == Some(&topology.duplex_links[duplex_link].name);
-        if key == "join" && opens_over && !leaves_before(root, event, name, end, at) {
+        if key == "join"
+            && opens_over
+            && !leaves.get(&(name, end, table.text(key))).is_some_and(|first| *first < at)
+        {
             let message = "the connection is opened over it, so it is there from the start".into();
             let help = "let it leave first, or give the flow another `via`".into();
             report.add(origin, Code::Contradiction, &format!("{path}.join"), message, help);
@@ -154,24 +163,34 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
     in_turn(steps, topology, report);
 }
 
-/// True if the same address leaves at an earlier time, wherever that is written.
-fn leaves_before(root: &Table, join: &Table, flow: &str, end: &str, at: Nanos) -> bool {
-    let wanted = join.table("do").and_then(|action| action.text("join"));
-    root.tables("event").any(|(_, event)| {
-        let Some(action) = event.table("do") else { return false };
-        event.text("flow") == Some(flow)
-            && action.text("end") == Some(end)
-            && action.text("leave") == wanted
-            && event.parse::<Nanos>("at").is_some_and(|t| t < at)
-    })
+/// The first flow of each name: an event need not look through all flows.
+fn flows_by_name(root: &Table) -> BTreeMap<&str, &Table> {
+    let mut found = BTreeMap::new();
+    for (_, flow) in root.tables("flow") {
+        flow.text("name").map(|name| found.entry(name).or_insert(flow));
+    }
+    found
+}
+
+/// When an address first leaves: by flow, end and duplex link, wherever that is written.
+fn first_leaves(root: &Table) -> BTreeMap<(&str, &str, Option<&str>), Nanos> {
+    let mut found = BTreeMap::new();
+    for (_, event) in root.tables("event") {
+        let Some(action) = event.table("do").filter(|action| action.has("leave")) else { continue };
+        let (Some(flow), Some(end)) = (event.text("flow"), action.text("end")) else { continue };
+        let Some(at) = event.parse::<Nanos>("at") else { continue };
+        let first = found.entry((flow, end, action.text("leave"))).or_insert(at);
+        *first = at.min(*first);
+    }
+    found
 }
 
 /// An address that has left must come back before it can leave again.
 fn in_turn(mut steps: Vec<Step<'_>>, topology: &Topology, report: &mut Report<'_>) {
     steps.sort_by_key(|step| step.at);
-    for (i, step) in steps.iter().enumerate() {
-        let before = steps[..i].iter().rev().find(|s| s.whose == step.whose);
-        if before.is_some_and(|s| s.joins == step.joins) {
+    let mut joined_last = BTreeMap::new();
+    for step in &steps {
+        if joined_last.insert(step.whose, step.joins) == Some(step.joins) {
             let (_, end, duplex_link) = step.whose;
             let name = &topology.duplex_links[duplex_link].name;
             let what = if step.joins { "is there already" } else { "has left already" };
@@ -182,19 +201,22 @@ fn in_turn(mut steps: Vec<Step<'_>>, topology: &Topology, report: &mut Report<'_
     }
 }
 
-fn named_flow<'t>(root: &'t Table, node: &Placed, path: &str, report: &mut Report<'_>) -> Option<&'t Table> {
+fn named_flow<'t>(
+    root: &Table,
+    (flows, partial): (&BTreeMap<&'t str, &'t Table>, bool),
+    node: &Placed,
+    path: &str,
+    report: &mut Report<'_>,
+) -> Option<&'t Table> {
     let name = node.as_text()?;
-    let found = root.tables("flow").find(|(_, flow)| flow.text("name") == Some(name));
-    if found.is_none() {
-        let complete = root.list("flow").iter().all(|item| item.as_table().is_some_and(|t| t.has("name")));
-        if complete {
-            let names = root.tables("flow").filter_map(|(_, flow)| flow.text("name"));
-            let help = suggest(name, "flows", names);
-            let message = format!("there is no flow \"{name}\"");
-            report.add(node.at, Code::UnknownName, &format!("{path}.flow"), message, help);
-        }
+    let found = flows.get(name).copied();
+    if found.is_none() && !partial {
+        let names = root.tables("flow").filter_map(|(_, flow)| flow.text("name"));
+        let help = suggest(name, "flows", names);
+        let message = format!("there is no flow \"{name}\"");
+        report.add(node.at, Code::UnknownName, &format!("{path}.flow"), message, help);
     }
-    found.map(|(_, flow)| flow)
+    found
 }
 
 /// The one thing that `do` asks for.

@@ -1,5 +1,7 @@
 //! Rules about the application of a flow, and about flows that wait for each other.
 
+use std::collections::BTreeMap;
+
 use apps::Apps;
 use registry::Options;
 use units::Nanos;
@@ -102,12 +104,17 @@ pub(crate) fn not_all_left_out(root: &Table, report: &mut Report<'_>) {
 /// `after` names a flow, and no flow waits for itself.
 pub(crate) fn waits(root: &Table, report: &mut Report<'_>) {
     let flows: Vec<&Table> = root.list("flow").iter().filter_map(Placed::as_table).collect();
-    let named = |name: &str| flows.iter().position(|flow| flow.text("name") == Some(name));
+    let mut by_name = BTreeMap::new();
+    for (index, flow) in flows.iter().enumerate() {
+        flow.text("name").map(|name| by_name.entry(name).or_insert(index));
+    }
+    let named = |name: &str| by_name.get(name).copied();
+    let circles = circles(&flows.iter().map(|flow| flow.text("after").and_then(named)).collect::<Vec<_>>());
     let broken = root.list("flow").iter().any(|item| item.as_table().is_none());
     for (index, flow) in flows.iter().enumerate() {
         let (Some(node), Some(name)) = (flow.get("after"), flow.text("after")) else { continue };
         let path = format!("flow.{}.after", flow.text("name").unwrap_or_default());
-        let Some(mut next) = named(name) else {
+        let Some(next) = named(name) else {
             if !broken {
                 let others = flows.iter().enumerate().filter(|(i, _)| *i != index);
                 let help = suggest(name, "other flows", others.filter_map(|(_, other)| other.text("name")));
@@ -121,21 +128,32 @@ pub(crate) fn waits(root: &Table, report: &mut Report<'_>) {
             report.add(node.at, Code::UnknownName, &path, message, help);
             continue;
         }
-        // No chain is longer than all flows.
-        for _ in 0..flows.len() {
-            if next == index {
-                let message = match name == flow.text("name").unwrap_or_default() {
-                    true => "the flow waits for itself".to_owned(),
-                    false => format!("\"{name}\" waits for this flow in turn"),
-                };
-                let help = "let one of them start at a time: remove its `after`".into();
-                report.add(node.at, Code::WaitCircle, &path, message, help);
-                break;
-            }
-            match flows[next].text("after").and_then(named) {
-                Some(further) => next = further,
-                None => break,
-            }
+        if circles[index] {
+            let message = match name == flow.text("name").unwrap_or_default() {
+                true => "the flow waits for itself".to_owned(),
+                false => format!("\"{name}\" waits for this flow in turn"),
+            };
+            let help = "let one of them start at a time: remove its `after`".into();
+            report.add(node.at, Code::WaitCircle, &path, message, help);
         }
     }
+}
+
+/// For each element whether the way from it, along `next`, leads back to it. Each element is visited twice at most.
+fn circles(next: &[Option<usize>]) -> Vec<bool> {
+    let mut found = vec![false; next.len()];
+    // The start of the walk that was first there.
+    let mut seen: Vec<Option<usize>> = vec![None; next.len()];
+    for start in 0..next.len() {
+        let mut here = Some(start);
+        while let Some(at) = here.filter(|at| seen[*at].is_none()) {
+            seen[at] = Some(start);
+            here = next[at];
+        }
+        while let Some(at) = here.filter(|at| seen[*at] == Some(start) && !found[*at]) {
+            found[at] = true;
+            here = next[at];
+        }
+    }
+    found
 }

@@ -1,5 +1,7 @@
 //! Inheritance: `both` gives keys to both directions of a link, `like` takes keys from a table of the same kind.
 
+use std::collections::BTreeMap;
+
 use crate::keys::{DIRECTION, ROOT};
 use document::check::element_path;
 use document::diagnostic::{Code, Report, suggest};
@@ -15,7 +17,12 @@ pub(crate) fn resolve(root: &mut Table, report: &mut Report<'_>) {
             items.iter_mut().filter_map(Placed::as_table_mut).for_each(|table| spread(section, table));
         }
         if section.key("like").is_some() {
-            Likes { section, items, report }.resolve();
+            let mut names = BTreeMap::new();
+            for (index, item) in items.iter().enumerate() {
+                let name = item.as_table().and_then(|table| table.text("name"));
+                name.map(|name| names.entry(name.to_owned()).or_insert(index));
+            }
+            Likes { section, items, names, report }.resolve();
         }
         if section.key("both").is_some() {
             for (index, item) in items.iter_mut().enumerate() {
@@ -147,6 +154,8 @@ enum State {
 struct Likes<'l, 'r, 'a> {
     section: &'static Section,
     items: &'l mut [Placed],
+    /// Position of the first element of each name.
+    names: BTreeMap<String, usize>,
     report: &'r mut Report<'a>,
 }
 
@@ -180,12 +189,10 @@ impl Likes<'_, '_, '_> {
     fn base_of(&mut self, index: usize) -> Option<usize> {
         let like = self.items[index].as_table()?.get("like")?;
         let (name, at) = (like.as_text()?.to_owned(), like.at);
-        let name_of = |item: &Placed| item.as_table().and_then(|table| table.text("name")).map(str::to_owned);
-        let names: Vec<Option<String>> = self.items.iter().map(name_of).collect();
-        let found = names.iter().position(|n| n.as_ref() == Some(&name));
+        let found = self.names.get(&name).copied();
         if found.is_none() {
-            let others = names.iter().enumerate().filter(|(i, _)| *i != index);
-            let others = others.filter_map(|(_, n)| n.as_deref());
+            let others = self.items.iter().enumerate().filter(|(i, _)| *i != index);
+            let others = others.filter_map(|(_, item)| item.as_table().and_then(|table| table.text("name")));
             let help = suggest(&name, &format!("other {}s", self.section.name), others);
             let message = format!("there is no {} \"{name}\"", self.section.name);
             self.report.add(at, Code::UnknownName, &format!("{}.like", self.path(index)), message, help);

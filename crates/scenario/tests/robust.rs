@@ -182,3 +182,39 @@ fn many_mistakes_are_all_found_and_the_first_are_printed() {
     assert!(printed.ends_with(" more"), "{}", &printed[printed.len() - 100..]);
     assert!(printed.len() < 200_000, "{}", printed.len());
 }
+
+/// Work that grew with the square or the cube of their number took minutes and days here.
+#[test]
+fn many_flows_that_name_each_other() {
+    const MANY: usize = 20_000;
+    let flow = |i: usize, keys: &str| format!("[[flow]]\nname = \"g{i}\"\nlike = \"upload\"\n{keys}\n");
+    let many = |keys: &dyn Fn(usize) -> String| -> String { (0..MANY).map(|i| flow(i, &keys(i))).collect() };
+    let parsed =
+        |more: &str| Document::parse(&format!("{BASE}\n{more}"), "x.toml", &[], &Registries::builtin());
+    let follow = |i: usize| if i + 1 < MANY { format!("after = \"g{}\"", i + 1) } else { String::new() };
+    parsed(&many(&follow)).expect("each waits for the next");
+    let circle = parsed(&many(&|i| format!("after = \"g{}\"", (i + 1) % MANY))).expect_err("a circle");
+    assert_eq!(circle.iter().filter(|one| one.code.as_str() == "E021").count(), MANY);
+    let unknown = parsed(&many(&|i| format!("after = \"z{i}\""))).expect_err("there are none");
+    assert_eq!(unknown.iter().filter(|one| one.code.as_str() == "E009").count(), MANY);
+    assert!(unknown.iter().all(|one| one.help.len() < 1000), "{unknown}");
+    let events = |end: &str| -> String {
+        (0..MANY)
+            .map(|i| {
+                format!("[[event]]\nat = \"1ms\"\nflow = \"g{i}{end}\"\ndo = {{ abort = \"client\" }}\n")
+            })
+            .collect()
+    };
+    let all = many(&|_| String::new());
+    parsed(&format!("{all}{}", events(""))).expect("each flow has an event");
+    let unknown = parsed(&format!("{all}{}", events("z"))).expect_err("there are no such flows");
+    assert_eq!(unknown.iter().filter(|one| one.code.as_str() == "E009").count(), MANY);
+}
+
+#[test]
+fn a_misspelt_key_is_one_mistake_where_its_likely_meaning_does_not_apply() {
+    let text = BASE.replace("kind = \"tcp\"", "kind = \"tcp\"\npaths = [\"beam1\"]");
+    assert_ne!(text, BASE);
+    let found = Document::parse(&text, "x.toml", &[], &Registries::builtin()).expect_err("no such key");
+    assert_eq!(found.iter().map(|one| one.code.as_str()).collect::<Vec<_>>(), ["E002"], "{found}");
+}
