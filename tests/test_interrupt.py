@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import COMMAND, ENDLESS
+import ropewalk as rw
+from conftest import COMMAND, ENDLESS, SMALL
 
 WORK_S = 2.0
 """Processor time after which a command that was about to simulate does so; imports take a fraction of it."""
@@ -87,3 +88,33 @@ def test_a_command_is_ready_for_ctrl_c_before_anything_large_is_imported() -> No
     program = "import sys; import ropewalk.cli; print(*sorted(n for n in sys.modules if 'ropewalk' in n))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["ropewalk", "ropewalk.cli"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc here")
+@pytest.mark.parametrize("work", ["rw.Scenario.parse(text, 'x.toml')", "rw.read([capture])"])
+def test_long_work_before_a_run_is_interrupted(work: str, tmp_path: Path) -> None:
+    """The signal is heeded while the work goes on: its thread is still there."""
+    text = SMALL + "".join(f'[[flow]]\nname = "g{i}"\nlike = "upload"\n' for i in range(50_000))
+    (tmp_path / "large.toml").write_text(text, encoding="utf-8")
+    rw.Scenario.parse(SMALL, "small.toml").run(seeds=1, capture=rw.Capture(tmp_path))
+    content = (tmp_path / "seed-1.pcapng").read_bytes()
+    (tmp_path / "large.pcapng").write_bytes(content * (200_000_000 // len(content)))
+    program = f"""
+import os, signal
+from pathlib import Path
+import ropewalk as rw
+rw.Scenario.parse({SMALL!r}, "small.toml"), rw.read([{str(tmp_path / "seed-1.pcapng")!r}])
+text, capture = Path({str(tmp_path / "large.toml")!r}).read_text(), {str(tmp_path / "large.pcapng")!r}
+def interrupt(*_):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, interrupt)
+threads = len(os.listdir("/proc/self/task"))
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+try:
+    {work}
+except KeyboardInterrupt:
+    print(len(os.listdir("/proc/self/task")) - threads, flush=True)
+os._exit(0)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(done.stdout) >= 1

@@ -2,32 +2,41 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
 use crate::columns::Columns;
+use crate::watched::watched;
 
 /// Tables by name, problems, and totals.
 pub(crate) type Read = (Vec<(&'static str, Py<Columns>)>, Vec<String>, BTreeMap<&'static str, u64>);
 
-/// Writes without the interpreter lock. Returns packets written and left out, and problems.
-pub(crate) fn anonymise(py: Python<'_>, files: &[PathBuf], out: &Path) -> PyResult<(u64, u64, Vec<String>)> {
-    let done = py.detach(|| {
-        let (found, file) = dissect::anonymise(files, File::create(out)?)?;
+/// Returns packets written and left out, and problems.
+pub(crate) fn anonymise(
+    py: Python<'_>,
+    files: Vec<PathBuf>,
+    out: PathBuf,
+) -> PyResult<(u64, u64, Vec<String>)> {
+    let done = watched(py, move || {
+        let (found, file) = dissect::anonymise(&files, File::create(out)?)?;
         file.sync_all()?;
         Ok::<_, std::io::Error>(found)
-    })?;
+    })??;
     let problems = done.problems.iter().map(ToString::to_string).collect();
     Ok((done.written, done.left_out, problems))
 }
 
-/// Reads without the interpreter lock.
-pub(crate) fn read(py: Python<'_>, files: &[PathBuf]) -> PyResult<Read> {
-    let reading = py.detach(|| dissect::read(files));
+/// Tables, problems and totals of the captures.
+pub(crate) fn read(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Read> {
+    let (reading, tables) = watched(py, move || {
+        let reading = dissect::read(&files);
+        let tables = dissect::tables(&reading);
+        (reading, tables)
+    })?;
     let columns = |table: trace::Table| Ok((table.name, Py::new(py, Columns::try_from(table)?)?));
     // A table without a row has no columns, which Arrow refuses.
-    let tables = dissect::tables(&reading).into_iter().filter(|table| !table.columns.is_empty());
+    let tables = tables.into_iter().filter(|table| !table.columns.is_empty());
     let tables = tables.map(columns).collect::<PyResult<_>>()?;
     let problems = reading.problems().iter().map(ToString::to_string).collect();
     let options = reading.options();

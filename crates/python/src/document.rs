@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
 
 use lab::{Backend, CaptureOrder, Control, RunError, RunOptions, Watch};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
@@ -15,14 +15,12 @@ use scenario::{Diagnostics, Registries};
 
 use crate::_core::{InvalidScenario, RunFailed};
 use crate::output::Output;
-
-/// How often a run looks at signals and reports its progress.
-const POLL: Duration = Duration::from_millis(50);
+use crate::watched::{POLL, watched};
 
 /// A checked scenario.
 #[pyclass(frozen, module = "ropewalk._core")]
 pub struct Document {
-    inner: scenario::Document,
+    inner: Arc<scenario::Document>,
 }
 
 #[pymethods]
@@ -31,23 +29,24 @@ impl Document {
     ///
     /// Raises `InvalidScenario` with all mistakes at once.
     #[staticmethod]
-    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
-    fn parse(text: &str, file: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
-        let registries = Registries::builtin();
-        match scenario::Document::parse(text, file, &sets, &registries) {
-            Ok(inner) => Ok(Self { inner }),
+    fn parse(py: Python<'_>, text: String, file: String, sets: Vec<(String, String)>) -> PyResult<Self> {
+        let parse = move || scenario::Document::parse(&text, &file, &sets, &Registries::builtin());
+        match watched(py, parse)? {
+            Ok(inner) => Ok(Self { inner: Arc::new(inner) }),
             Err(mistakes) => Err(invalid(&mistakes)),
         }
     }
 
     /// The scenario with every default filled in.
-    fn to_toml(&self) -> String {
-        self.inner.to_toml()
+    fn to_toml(&self, py: Python<'_>) -> PyResult<String> {
+        let inner = Arc::clone(&self.inner);
+        watched(py, move || inner.to_toml())
     }
 
     /// The same with the content of each file in the place of its path.
-    fn to_whole_toml(&self) -> String {
-        self.inner.to_whole_toml()
+    fn to_whole_toml(&self, py: Python<'_>) -> PyResult<String> {
+        let inner = Arc::clone(&self.inner);
+        watched(py, move || inner.to_whole_toml())
     }
 
     /// Title.

@@ -9,6 +9,7 @@ mod document;
 mod output;
 mod source;
 mod study_file;
+mod watched;
 
 use pyo3::prelude::*;
 
@@ -31,6 +32,7 @@ mod _core {
     use crate::source::Source;
     #[pymodule_export]
     use crate::study_file::Study;
+    use crate::watched::watched;
 
     /// Version of the program.
     #[pymodule_export]
@@ -126,17 +128,16 @@ mod _core {
     ///
     /// Raises `RunFailed` if it cannot be built, as where ns-3 is not installed.
     #[pyfunction]
-    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
     fn ns3_program(py: Python<'_>, folder: PathBuf) -> PyResult<PathBuf> {
-        py.detach(|| lab::ns3::built(&folder)).map_err(|reason| RunFailed::new_err(reason.to_string()))
+        watched(py, move || lab::ns3::built(&folder))?
+            .map_err(|reason| RunFailed::new_err(reason.to_string()))
     }
 
     /// The connections of capture files: `(name, columns)` of each table, a sentence on each file that could not be read
     /// whole, and totals.
     #[pyfunction]
-    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
     fn read_captures(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<crate::captures::Read> {
-        crate::captures::read(py, &files)
+        crate::captures::read(py, files)
     }
 
     /// Writes the TCP packets of capture files into the file `out`, without addresses, payload and keys. Returns how many were
@@ -144,13 +145,12 @@ mod _core {
     ///
     /// Raises `OSError` if it cannot be written.
     #[pyfunction]
-    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
     fn anonymise_captures(
         py: Python<'_>,
         files: Vec<PathBuf>,
         out: PathBuf,
     ) -> PyResult<(u64, u64, Vec<String>)> {
-        crate::captures::anonymise(py, &files, &out)
+        crate::captures::anonymise(py, files, out)
     }
 
     /// Version of the ns-3 that is installed, if any.
@@ -171,9 +171,8 @@ mod _core {
     ///
     /// Raises `RunFailed` if there is no such control, or it cannot be built.
     #[pyfunction]
-    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
     fn kernel_control(py: Python<'_>, folder: PathBuf, name: String) -> PyResult<(PathBuf, PathBuf)> {
-        py.detach(|| lab::kernel_control(&folder, &name))
+        watched(py, move || lab::kernel_control(&folder, &name))?
             .map_err(|reason| RunFailed::new_err(reason.to_string()))
     }
 

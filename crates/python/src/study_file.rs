@@ -5,6 +5,7 @@ use scenario::Registries;
 use study::StudyFile;
 
 use crate::document::invalid;
+use crate::watched::watched;
 
 /// Name, levels by factor, overrides, and expanded scenario of a case.
 type Case = (String, Vec<(String, String)>, Vec<(String, String)>, String);
@@ -23,15 +24,15 @@ impl Study {
     /// Raises `InvalidScenario` with all mistakes at once.
     #[staticmethod]
     #[pyo3(signature = (text, file, reading = None))]
-    fn parse(text: &str, file: &str, reading: Option<&str>) -> PyResult<Self> {
-        let parsed = StudyFile::parse(text, file, reading, &Registries::builtin());
-        parsed.map(|inner| Self { inner }).map_err(|mistakes| invalid(&mistakes))
+    fn parse(py: Python<'_>, text: String, file: String, reading: Option<String>) -> PyResult<Self> {
+        let parse = move || StudyFile::parse(&text, &file, reading.as_deref(), &Registries::builtin());
+        watched(py, parse)?.map(|inner| Self { inner }).map_err(|mistakes| invalid(&mistakes))
     }
 
     /// The readings of the file with this text; none if it is not TOML. The study that it is like is looked for beside `file`.
     #[staticmethod]
-    fn readings(text: &str, file: &str) -> Vec<String> {
-        study::readings(text, file)
+    fn readings(py: Python<'_>, text: String, file: String) -> PyResult<Vec<String>> {
+        watched(py, move || study::readings(&text, &file))
     }
 
     /// The study file `file` with this text as one that is like no other; in one of its readings if one is named.
@@ -39,8 +40,9 @@ impl Study {
     /// Raises `InvalidScenario` with all mistakes at once.
     #[staticmethod]
     #[pyo3(signature = (text, file, reading = None))]
-    fn whole(text: &str, file: &str, reading: Option<&str>) -> PyResult<String> {
-        study::whole(text, file, reading).map_err(|mistakes| invalid(&mistakes))
+    fn whole(py: Python<'_>, text: String, file: String, reading: Option<String>) -> PyResult<String> {
+        watched(py, move || study::whole(&text, &file, reading.as_deref()))?
+            .map_err(|mistakes| invalid(&mistakes))
     }
 
     /// The content of the file, defaults filled in: a JSON object.
@@ -51,9 +53,9 @@ impl Study {
     /// All cases: name, levels by factor, overrides, expanded scenario. `sets` hold for each of them.
     ///
     /// Raises `InvalidScenario` with all mistakes at once.
-    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
     fn cases(&self, py: Python<'_>, sets: Vec<(String, String)>) -> PyResult<Vec<Case>> {
-        let cases = py.detach(|| self.inner.cases(&sets, &Registries::builtin()));
+        let inner = self.inner.clone();
+        let cases = watched(py, move || inner.cases(&sets, &Registries::builtin()))?;
         let cases = cases.map_err(|mistakes| invalid(&mistakes))?;
         Ok(cases.into_iter().map(|case| (case.name, case.levels, case.overrides, case.text)).collect())
     }
@@ -61,9 +63,10 @@ impl Study {
     /// The effect of setting each of some keys for all cases: `all`, `absent` (there is no such key) or `varied`.
     ///
     /// Raises `InvalidScenario` if a key does not take its value.
-    #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
-    fn reach(&self, sets: Vec<(String, String)>) -> PyResult<Vec<&'static str>> {
-        let found = self.inner.reach(&sets, &Registries::builtin()).map_err(|mistakes| invalid(&mistakes))?;
+    fn reach(&self, py: Python<'_>, sets: Vec<(String, String)>) -> PyResult<Vec<&'static str>> {
+        let inner = self.inner.clone();
+        let found = watched(py, move || inner.reach(&sets, &Registries::builtin()))?;
+        let found = found.map_err(|mistakes| invalid(&mistakes))?;
         Ok(found.into_iter().map(study::Reach::word).collect())
     }
 
