@@ -32,6 +32,13 @@ def test_a_command_does_not_wait_for_a_pipe(ropewalk: Ropewalk, pipe: Path, comm
         assert told.stderr.startswith(f"{place}: not a file\n")
 
 
+@pytest.mark.parametrize("more", [[], ["--anonymise", "out.pcapng"], ["--scenario", "fit.toml"]])
+def test_a_capture_is_no_pipe(ropewalk: Ropewalk, pipe: Path, tmp_path: Path, more: list[str]) -> None:
+    told = ropewalk("read", pipe, *more, cwd=tmp_path)
+    assert (told.returncode, told.stdout) == (1, "")
+    assert told.stderr.startswith(f"{pipe}: not a regular file\n")
+
+
 @pytest.mark.skipif(not MESSAGES.exists(), reason="no /proc/kmsg here")
 @pytest.mark.parametrize("command", ["run", "study", "import"])
 def test_a_file_that_says_it_is_empty_is_not_read(ropewalk: Ropewalk, command: str) -> None:

@@ -3,7 +3,7 @@
 //! May: say which packets a file has, in their order there. May not: look into a packet.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,11 +69,11 @@ impl Input {
     fn open(&self) -> Result<Box<dyn Read + Send>, String> {
         match self {
             Self::File(file) => {
-                let opened = File::open(file).map_err(|error| reason(&error))?;
-                if !opened.metadata().is_ok_and(|metadata| metadata.is_file()) {
+                // Opening a pipe would wait for its other end.
+                if !fs::metadata(file).map_err(|error| reason(&error))?.is_file() {
                     return Err("not a regular file".into());
                 }
-                Ok(Box::new(opened))
+                Ok(Box::new(File::open(file).map_err(|error| reason(&error))?))
             }
             Self::Bytes(bytes) => Ok(Box::new(Cursor::new(Arc::clone(bytes)))),
         }
