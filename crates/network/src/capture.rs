@@ -51,6 +51,8 @@ pub struct Crossing<'a> {
     pub leaves: bool,
     /// Sender and receiver.
     pub ends: [HostAddress; 2],
+    /// Its number, until it is delivered or lost: then another packet may have it.
+    pub number: u32,
     /// The packet.
     pub packet: &'a Packet,
 }

@@ -88,12 +88,12 @@ impl Tap<Body> for Observer {
         link: LinkId,
         leaves: bool,
         addresses: PacketAddresses,
-        packet: &Packet,
+        (number, packet): (u32, &Packet),
     ) {
         if let Some(sink) = &mut self.sink {
             // The interface at the far end of a link is that of the link back.
             let interface = if leaves { link } else { opposite(link) };
-            sink.packet(&Crossing { at, interface, leaves, ends: ends(addresses), packet });
+            sink.packet(&Crossing { at, interface, leaves, ends: ends(addresses), number, packet });
         }
     }
 }

@@ -110,6 +110,8 @@ struct Subflow {
     sent: [Seq; 2],
     /// Bytes that the SYN of an end carries, which have sequence numbers on the wire and none in the machines.
     greetings: [u32; 2],
+    /// The last Data ACK had eight bytes.
+    wide: [bool; 2],
     /// The server that a client asks a converter for.
     server: Option<SocketAddr>,
 }
@@ -166,6 +168,7 @@ impl Codec {
             numbers,
             sent: [Seq::SYN; 2],
             greetings: [0; 2],
+            wide: [true; 2],
             server: None,
         });
         self.check();

@@ -49,10 +49,10 @@ impl Number {
         Some(number)
     }
 
-    fn write(self, to: &mut Body) {
+    fn write(self, to: &mut OptionBytes) -> Result<(), OptionSpaceFull> {
         match self {
-            Self::Wide(value) => to.put(&value.to_be_bytes()),
-            Self::Narrow(value) => to.put(&value.to_be_bytes()),
+            Self::Wide(value) => to.part(value.to_be_bytes()),
+            Self::Narrow(value) => to.part(value.to_be_bytes()),
         }
     }
 }
@@ -174,20 +174,6 @@ mod dss {
     pub(super) const ACK: u8 = 0x01;
 }
 
-/// An option while it is written: at most 40 bytes, as the options of a header.
-struct Body {
-    bytes: [u8; 40],
-    len: usize,
-}
-
-impl Body {
-    fn put(&mut self, bytes: &[u8]) {
-        // The longest option, ADD_ADDR with an IPv6 address and a port, has 30 bytes; REMOVE_ADDR is cut.
-        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
-        self.len += bytes.len();
-    }
-}
-
 impl<'a> Mptcp<'a> {
     /// MP_CAPABLE of version 1 with HMAC-SHA256.
     pub fn capable(sender: Option<Key>, receiver: Option<Key>, checksum: bool) -> Self {
@@ -277,67 +263,74 @@ impl<'a> Mptcp<'a> {
     /// Adds the option, with its kind and length.
     ///
     /// # Errors
-    /// The header has no room for it.
+    /// The header has no room for it; then nothing is added.
     pub fn write(&self, options: &mut OptionBytes) -> Result<(), OptionSpaceFull> {
-        let mut body = Body { bytes: [0; 40], len: 0 };
+        options.option(KIND, |to| self.write_body(to))
+    }
+
+    fn write_body(&self, to: &mut OptionBytes) -> Result<(), OptionSpaceFull> {
         match *self {
             Self::Capable { version, flags, sender, receiver, data_len, checksum } => {
-                body.put(&[version & 0x0f, flags]);
+                to.part([version & 0x0f, flags])?;
                 for key in [sender, receiver].into_iter().flatten() {
-                    body.put(&key.0.to_be_bytes());
+                    to.part(key.0.to_be_bytes())?;
                 }
                 for field in [data_len, checksum].into_iter().flatten() {
-                    body.put(&field.to_be_bytes());
+                    to.part(field.to_be_bytes())?;
                 }
+                Ok(())
             }
             Self::JoinSyn { backup, id, token, nonce } => {
-                body.put(&[0x10 | u8::from(backup), id]);
-                body.put(&token.0.to_be_bytes());
-                body.put(&nonce.0.to_be_bytes());
+                to.part([0x10 | u8::from(backup), id])?;
+                to.part(token.0.to_be_bytes())?;
+                to.part(nonce.0.to_be_bytes())
             }
             Self::JoinSynAck { backup, id, hmac, nonce } => {
-                body.put(&[0x10 | u8::from(backup), id]);
-                body.put(&hmac.0);
-                body.put(&nonce.0.to_be_bytes());
+                to.part([0x10 | u8::from(backup), id])?;
+                to.part(hmac.0)?;
+                to.part(nonce.0.to_be_bytes())
             }
             Self::JoinAck { hmac } => {
-                body.put(&[0x10, 0]);
-                body.put(&hmac.0);
+                to.part([0x10, 0])?;
+                to.part(hmac.0)
             }
-            Self::Dss { data_ack, mapping, data_fin } => write_dss(&mut body, data_ack, mapping, data_fin),
+            Self::Dss { data_ack, mapping, data_fin } => write_dss(to, data_ack, mapping, data_fin),
             Self::AddAddr { echo, id, address, port, hmac } => {
-                body.put(&[0x30 | u8::from(echo), id]);
+                to.part([0x30 | u8::from(echo), id])?;
                 match address {
-                    IpAddr::V4(address) => body.put(&address.octets()),
-                    IpAddr::V6(address) => body.put(&address.octets()),
+                    IpAddr::V4(address) => to.part(address.octets())?,
+                    IpAddr::V6(address) => to.part(address.octets())?,
                 }
                 if let Some(port) = port {
-                    body.put(&port.to_be_bytes());
+                    to.part(port.to_be_bytes())?;
                 }
-                body.put(hmac.as_ref().map_or(&[], |hmac| &hmac.0));
+                hmac.map_or(Ok(()), |hmac| to.part(hmac.0))
             }
             Self::RemoveAddr(ids) => {
-                body.put(&[0x40]);
-                // A header has room for 37.
-                body.put(&ids[..ids.len().min(37)]);
+                to.part([0x40])?;
+                ids.iter().try_for_each(|id| to.part([*id]))
             }
-            Self::Prio { backup } => body.put(&[0x50 | u8::from(backup)]),
+            Self::Prio { backup } => to.part([0x50 | u8::from(backup)]),
             Self::Fail { dsn } => {
-                body.put(&[0x60, 0]);
-                body.put(&dsn.to_be_bytes());
+                to.part([0x60, 0])?;
+                to.part(dsn.to_be_bytes())
             }
             Self::FastClose { key } => {
-                body.put(&[0x70, 0]);
-                body.put(&key.0.to_be_bytes());
+                to.part([0x70, 0])?;
+                to.part(key.0.to_be_bytes())
             }
-            Self::Reset { flags, reason } => body.put(&[0x80 | (flags & 0x0f), reason]),
-            Self::Unknown(bytes) => return options.put(KIND, bytes),
+            Self::Reset { flags, reason } => to.part([0x80 | (flags & 0x0f), reason]),
+            Self::Unknown(bytes) => bytes.iter().try_for_each(|byte| to.part([*byte])),
         }
-        options.put(KIND, &body.bytes[..body.len])
     }
 }
 
-fn write_dss(body: &mut Body, data_ack: Option<Number>, mapping: Option<Mapping>, data_fin: bool) {
+fn write_dss(
+    to: &mut OptionBytes,
+    data_ack: Option<Number>,
+    mapping: Option<Mapping>,
+    data_fin: bool,
+) -> Result<(), OptionSpaceFull> {
     let mut flags = if data_fin { dss::DATA_FIN } else { 0 };
     if let Some(number) = data_ack {
         flags |= dss::ACK | if matches!(number, Number::Wide(_)) { dss::WIDE_ACK } else { 0 };
@@ -345,18 +338,15 @@ fn write_dss(body: &mut Body, data_ack: Option<Number>, mapping: Option<Mapping>
     if let Some(mapping) = mapping {
         flags |= dss::MAPPING | if matches!(mapping.dsn, Number::Wide(_)) { dss::WIDE_DSN } else { 0 };
     }
-    body.put(&[0x20, flags]);
+    to.part([0x20, flags])?;
     if let Some(number) = data_ack {
-        number.write(body);
+        number.write(to)?;
     }
-    if let Some(Mapping { dsn, ssn, len, checksum }) = mapping {
-        dsn.write(body);
-        body.put(&ssn.to_be_bytes());
-        body.put(&len.to_be_bytes());
-        if let Some(checksum) = checksum {
-            body.put(&checksum.to_be_bytes());
-        }
-    }
+    let Some(Mapping { dsn, ssn, len, checksum }) = mapping else { return Ok(()) };
+    dsn.write(to)?;
+    to.part(ssn.to_be_bytes())?;
+    to.part(len.to_be_bytes())?;
+    checksum.map_or(Ok(()), |checksum| to.part(checksum.to_be_bytes()))
 }
 
 #[cfg(test)]

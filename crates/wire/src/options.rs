@@ -136,6 +136,33 @@ impl OptionBytes {
         self.nops(self.len.next_multiple_of(4) - self.len)
     }
 
+    /// Bytes of an option, as many as their type has: written without a call.
+    #[inline]
+    pub(crate) fn part<const N: usize>(&mut self, bytes: [u8; N]) -> Result<(), OptionSpaceFull> {
+        let end = self.len + N;
+        self.bytes.get_mut(self.len..end).ok_or(OptionSpaceFull)?.copy_from_slice(&bytes);
+        self.len = end;
+        Ok(())
+    }
+
+    /// An option of this kind whose body is written in parts. Nothing is added if there is no room for one of them.
+    #[inline]
+    pub(crate) fn option(
+        &mut self,
+        kind: u8,
+        body: impl FnOnce(&mut Self) -> Result<(), OptionSpaceFull>,
+    ) -> Result<(), OptionSpaceFull> {
+        let start = self.len;
+        let written = self.part([kind, 0]).and_then(|()| body(self));
+        match written {
+            // The option space is below 256 bytes.
+            Ok(()) => self.bytes[start + 1] = (self.len - start) as u8,
+            Err(_) => self.len = start,
+        }
+        self.check();
+        written
+    }
+
     /// An option of this kind.
     ///
     /// # Errors
@@ -174,12 +201,10 @@ impl OptionBytes {
             TcpOption::WindowScale(shift) => self.put(kind::WINDOW_SCALE, &[shift]),
             TcpOption::SackPermitted => self.put(kind::SACK_PERMITTED, &[]),
             TcpOption::Sack(SackList(blocks)) => self.put(kind::SACK, blocks),
-            TcpOption::Timestamps { value, echo } => {
-                let mut body = [0; 8];
-                body[..4].copy_from_slice(&value.to_be_bytes());
-                body[4..].copy_from_slice(&echo.to_be_bytes());
-                self.put(kind::TIMESTAMPS, &body)
-            }
+            TcpOption::Timestamps { value, echo } => self.option(kind::TIMESTAMPS, |to| {
+                to.part(value.to_be_bytes())?;
+                to.part(echo.to_be_bytes())
+            }),
             TcpOption::Mptcp(option) => option.write(self),
             TcpOption::ScpsCapable(body) => self.put(kind::SCPS_CAPABLE, &body),
             TcpOption::Snack { offset, size, vector } => {

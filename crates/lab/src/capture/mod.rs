@@ -4,7 +4,7 @@
 //! which is the same with and without a capture.
 
 mod addresses;
-mod flight;
+mod kept;
 mod order;
 
 use std::cell::RefCell;
@@ -23,7 +23,7 @@ use wire::pcapng::{Direction, Interface, Writer};
 use wire::{Codec, EndSettings, Numbers};
 
 use addresses::Addresses;
-use flight::Flight;
+use kept::KeptBytes;
 pub use order::CaptureOrder;
 
 /// The capture of one replication while it goes on.
@@ -34,8 +34,7 @@ struct Capture {
     addresses: Addresses,
     /// By link direction: the interface where it leaves, if it is captured.
     interfaces: Vec<Option<u32>>,
-    /// By link direction: packets on it, if both of its ends are captured.
-    flights: Vec<Option<Flight>>,
+    kept: KeptBytes,
     /// By flow: settings of client and server, and the source of their numbers.
     flows: Vec<([EndSettings; 2], Stream)>,
     /// The first packet without bytes, and the first error of the file.
@@ -71,11 +70,6 @@ impl CaptureFile {
             .filter(|link| interfaces[*link].is_some())
             .map(|link| interface(scenario, link))
             .collect();
-        let flights = (0..interfaces.len()).map(|link| {
-            let both = [link, link ^ 1].iter().all(|end| interfaces[*end].is_some());
-            both.then(Flight::default)
-        });
-        let flights = flights.collect();
         let comment = format!("{}, seed {seed}", scenario.name);
         let to = File::create(file)?;
         let writer = Writer::new(to, &comment, &blocks, order.snap())?;
@@ -89,8 +83,8 @@ impl CaptureFile {
             codec: Codec::default(),
             writer,
             addresses,
-            flights,
             interfaces,
+            kept: KeptBytes::default(),
             flows,
             unwritable: None,
             error: None,
@@ -151,14 +145,14 @@ impl PacketSink for CaptureFile {
 impl Capture {
     fn packet(&mut self, crossing: &Crossing<'_>) {
         let Crossing { at, interface, leaves, ends, .. } = *crossing;
-        let interface = self.interfaces[interface as usize];
+        let captured = self.interfaces[interface as usize];
         // The codec sees each packet once where it is sent, captured or not: it learns from it.
-        let sent = leaves && self.addresses.node_of(crossing.interface) == ends[0].node;
-        if interface.is_none() && !sent {
+        let sent = leaves && self.addresses.node_of(interface) == ends[0].node;
+        if captured.is_none() && !sent {
             return;
         }
         let Some(length) = self.begin(crossing, sent) else { return };
-        if let (Some(interface), None) = (interface, &self.error) {
+        if let (Some(interface), None) = (captured, &self.error) {
             let way = if leaves { Direction::Outbound } else { Direction::Inbound };
             self.error = self.writer.end_packet(interface, at, Some(way), length).err();
         }
@@ -166,22 +160,19 @@ impl Capture {
 
     /// Begins a packet in the file, with its bytes, and returns its length. `None`: it has none.
     fn begin(&mut self, crossing: &Crossing<'_>, sent: bool) -> Option<usize> {
-        let Crossing { at, interface, leaves, ends, packet } = *crossing;
-        // An interface is named after the link that leaves there; a packet arrives over the other direction.
-        let link = interface as usize ^ usize::from(!leaves);
-        if !leaves
-            && let Some(flight) = &mut self.flights[link]
-            && let Some(length) = flight.arrives(packet, self.writer.begin_packet())
-        {
+        let out = self.writer.begin_packet();
+        if !sent && let Some((bytes, length)) = self.kept.of(crossing) {
+            out.extend_from_slice(bytes);
             return Some(length);
         }
         let most = self.writer.snap() as usize;
+        let Crossing { at, ends, packet, .. } = *crossing;
         let written =
             self.codec.encode_head(self.addresses.known_ends(ends), packet, most, self.writer.begin_packet());
         match written {
             Ok(length) => {
-                if let (true, Some(flight)) = (sent, &mut self.flights[link]) {
-                    flight.leaves(packet, self.writer.begun(), length);
+                if sent {
+                    self.kept.keep(crossing, self.writer.begun(), length);
                 }
                 Some(length)
             }

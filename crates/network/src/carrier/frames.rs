@@ -104,7 +104,7 @@ impl Tap<Frame> for Frames {
         _link: LinkId,
         _leaves: bool,
         _addresses: PacketAddresses,
-        _packet: &Packet<Frame>,
+        _packet: (u32, &Packet<Frame>),
     ) {
     }
 

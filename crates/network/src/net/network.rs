@@ -347,7 +347,8 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
     #[inline(never)]
     fn show_tap(&mut self, now: SimTime, link: LinkId, leaves: bool, packet: u32) {
         if let Some(tap) = &mut self.tap {
-            tap.crosses(now, link, leaves, self.packets.addresses(packet), self.packets.packet(packet));
+            let addresses = self.packets.addresses(packet);
+            tap.crosses(now, link, leaves, addresses, (packet, self.packets.packet(packet)));
         }
     }
 

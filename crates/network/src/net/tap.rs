@@ -48,14 +48,14 @@ pub(crate) trait Tap<B> {
         packet: &Packet<B>,
     );
 
-    /// A packet leaves its node over `link`, or has arrived over it.
+    /// A packet, with its number, leaves its node over `link`, or has arrived over it.
     fn crosses(
         &mut self,
         now: SimTime,
         link: LinkId,
         leaves: bool,
         addresses: PacketAddresses,
-        packet: &Packet<B>,
+        packet: (u32, &Packet<B>),
     );
 
     /// A link changes.

@@ -40,6 +40,14 @@ struct Writer<'a> {
     six: bool,
 }
 
+/// How the options of a header fill it.
+struct Fitted {
+    /// Bytes in the place of an option that is gone.
+    padding: usize,
+    /// The Data ACK has eight bytes.
+    wide: bool,
+}
+
 impl Codec {
     /// Appends the IP datagram of a packet to `out`: as long as the size that the simulator charges, without overhead.
     ///
@@ -84,13 +92,14 @@ impl Codec {
                 let room = (charged as usize).saturating_sub(IP_HEADERS[usize::from(six)] + TCP_HEADER);
                 let room = room.saturating_sub(segment.len as usize);
                 let mut options = OptionBytes::default();
-                let padding = writer.fitting_options(&mut options, (segment, None), room)?;
+                let Fitted { padding, wide } = writer.fitting_options(&mut options, (segment, None), room)?;
                 self.padded += u64::from(padding > 0);
                 let data = Payload::of_stream(packet.offset, segment.len as usize);
                 let data = data.up_to(most.saturating_sub(headers(six, &options)));
                 missing = data.missing();
                 frame::write_tcp(out, (ends, ecn), &writer.fields(segment), &options, &data);
                 subflow.sent[end] = subflow.sent[end].max(segment.end());
+                subflow.wide[end] = wide;
             }
             Body::Space(space) => {
                 let segment = &space.segment;
@@ -183,31 +192,35 @@ impl Writer<'_> {
         }
     }
 
-    /// Options with which the header has `room` bytes of them, into an empty list. Returns how many are padding for an option that is gone:
-    /// the length of the Data ACK depends on the state of its machine, and a middlebox overwrites an option with padding.
+    /// Options with which the header has `room` bytes of them, into an empty list: the length of the Data ACK depends on the state of its
+    /// machine, and a middlebox overwrites an option with padding.
     fn fitting_options(
         &self,
         options: &mut OptionBytes,
         (segment, signal): (&TcpSegment, Option<&SpaceSignal>),
         room: usize,
-    ) -> Result<usize, CodecError> {
+    ) -> Result<Fitted, CodecError> {
         self.tcp_options(options, segment)?;
         if let Some(signal) = signal {
             write_signal(options, signal)?;
         }
         let shared = options.as_slice().len();
-        for wide in [true, false] {
+        // The two forms differ by a word: at most one of them fits. That of the packet before is tried first.
+        let last = self.subflow.wide[self.end];
+        let mut written = Ok(());
+        for wide in [last, !last] {
             options.truncate(shared);
-            self.mptcp(options, segment, wide)?;
-            if options.as_slice().len() == room {
-                return Ok(0);
+            written = self.mptcp(options, segment, wide);
+            if written.is_ok() && options.as_slice().len() == room {
+                return Ok(Fitted { padding: 0, wide });
             }
         }
+        written?;
         let stripped = segment.mptcp == MptcpOption::None && self.association.settings[self.end].multipath;
         let missing = room.min(OPTION_SPACE).saturating_sub(options.as_slice().len());
         let padding = if stripped { missing } else { 0 };
         options.nops(padding)?;
-        Ok(padding)
+        Ok(Fitted { padding, wide: last })
     }
 
     /// In the order of Linux.
