@@ -34,7 +34,7 @@ impl KeptBytes {
 
     /// The bytes of a packet and its length. `None`: they are not known, since it is a copy or was changed on its way.
     pub(super) fn of(&self, crossing: &Crossing<'_>) -> Option<(&[u8], usize)> {
-        // Numbers are used again: what is here may belong to a packet that was lost.
+        // Numbers are used again: these bytes may be those of a lost packet.
         let place = self.places.get(crossing.number as usize)?;
         let same = place.ends == Some(crossing.ends) && place.packet == *crossing.packet;
         same.then_some((&place.bytes, place.length))
@@ -70,7 +70,7 @@ mod tests {
         }
         assert_eq!(kept.of(&crossing(1, 7, &packet(100))), Some((&[1, 1][..], 100)));
         assert_eq!(kept.of(&crossing(3, 7, &packet(100))), Some((&[3, 3][..], 100)), "any number of times");
-        assert_eq!(kept.of(&crossing(2, 7, &Packet::default())), None, "nobody has it");
+        assert_eq!(kept.of(&crossing(2, 7, &Packet::default())), None, "no packet has this number");
         assert_eq!(kept.of(&crossing(4, 7, &packet(100))), None, "a copy");
         assert_eq!(kept.of(&crossing(1, 8, &packet(100))), None, "of another subflow");
         assert_eq!(kept.of(&crossing(1, 7, &Packet { ecn: Ecn::Ce, ..packet(100) })), None, "marked");
