@@ -183,10 +183,10 @@ fn many_mistakes_are_all_found_and_the_first_are_printed() {
     assert!(printed.len() < 200_000, "{}", printed.len());
 }
 
-/// Work that grew with the square or the cube of their number took minutes and days here.
+/// Work that grew with the square or the cube of their number took minutes here.
 #[test]
 fn many_flows_that_name_each_other() {
-    const MANY: usize = 20_000;
+    const MANY: usize = 4_000;
     let flow = |i: usize, keys: &str| format!("[[flow]]\nname = \"g{i}\"\nlike = \"upload\"\n{keys}\n");
     let many = |keys: &dyn Fn(usize) -> String| -> String { (0..MANY).map(|i| flow(i, &keys(i))).collect() };
     let parsed =
@@ -201,7 +201,7 @@ fn many_flows_that_name_each_other() {
     let events = |end: &str| -> String {
         (0..MANY)
             .map(|i| {
-                format!("[[event]]\nat = \"1ms\"\nflow = \"g{i}{end}\"\ndo = {{ abort = \"client\" }}\n")
+                format!("[[event]]\nat = \"1ms\"\nflow = \"g{i}{end}\"\ndo = {{ abort = \"reset\" }}\n")
             })
             .collect()
     };
@@ -213,7 +213,7 @@ fn many_flows_that_name_each_other() {
 
 #[test]
 fn a_misspelt_key_is_one_mistake_where_its_likely_meaning_does_not_apply() {
-    let text = BASE.replace("kind = \"tcp\"", "kind = \"tcp\"\npaths = [\"beam1\"]");
+    let text = BASE.replace("kind = \"mptcp\"", "kind = \"mptcp\", nr_sak = true");
     assert_ne!(text, BASE);
     let found = Document::parse(&text, "x.toml", &[], &Registries::builtin()).expect_err("no such key");
     assert_eq!(found.iter().map(|one| one.code.as_str()).collect::<Vec<_>>(), ["E002"], "{found}");
