@@ -148,7 +148,7 @@ pub(crate) fn events(root: &Table, topology: &Topology, report: &mut Report<'_>)
         let opens_over = flow.text("via") == Some(&topology.duplex_links[duplex_link].name);
         if key == "join"
             && opens_over
-            && !leaves.get(&(name, end, table.text(key))).is_some_and(|first| *first < at)
+            && leaves.get(&(name, end, table.text(key))).is_none_or(|first| *first >= at)
         {
             let message = "the connection is opened over it, so it is there from the start".into();
             let help = "let it leave first, or give the flow another `via`".into();

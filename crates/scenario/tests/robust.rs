@@ -200,9 +200,7 @@ fn many_flows_that_name_each_other() {
     assert!(unknown.iter().all(|one| one.help.len() < 1000), "{unknown}");
     let events = |end: &str| -> String {
         (0..MANY)
-            .map(|i| {
-                format!("[[event]]\nat = \"1ms\"\nflow = \"g{i}{end}\"\ndo = {{ abort = \"reset\" }}\n")
-            })
+            .map(|i| format!("[[event]]\nat = \"1ms\"\nflow = \"g{i}{end}\"\ndo = {{ abort = \"reset\" }}\n"))
             .collect()
     };
     let all = many(&|_| String::new());
