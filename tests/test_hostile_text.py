@@ -15,6 +15,7 @@ from conftest import SMALL, Ropewalk
 from ropewalk import report
 from ropewalk.cli.tables import printer
 from ropewalk.export import export
+from ropewalk.pages import soft
 from ropewalk.reproduce.counting import to_csv
 from ropewalk.reproduce.verdicts import Verdict, VerdictRow
 from ropewalk.visible import BIDI, cell, json_in_html, visible
@@ -186,6 +187,13 @@ def test_labels_from_right_to_left_and_long_names_disturb_nothing(
     )
     assert begins == sorted(begins)
     assert len(begins) == 2
+
+
+def test_keys_may_break_and_numbers_may_not() -> None:
+    given = "T4.r1 section 5.1.1 subflow.h.0.srtt: 0.05884 ± 7.390e-04 kbit/s"
+    whole = '<span class="whole">7.390e-04</span>'
+    wanted = f"T4.<wbr>r1 section 5.1.1 subflow.<wbr>h.<wbr>0.<wbr>srtt: 0.05884 ± {whole} kbit/s"
+    assert soft(given) == wanted
 
 
 def test_a_page_of_claims_fits_a_phone(chromium: webdriver.Chrome, tmp_path: Path) -> None:  # noqa: F811

@@ -24,8 +24,8 @@ POLICY = (
 """Nothing may be loaded: the file is all there is."""
 _APART = re.compile(r"( / |, | → )")
 """Between levels of a case, items of a list, ends of a link."""
-_BREAK = re.compile(r"([./_])(?=\w)(?!s\b)")
-"""Dots and strokes of keys and paths, not those of `kbit/s`."""
+_BREAK = re.compile(r"((?<!\d)\.|\.(?!\d)|[/_])(?=\w)(?!s\b)")
+"""Dots and strokes of keys and paths, not those of `kbit/s` and of 0.5."""
 _POWER = re.compile(r"\b\d+(?:\.\d+)?e[+-]?\d+\b")
 """A number such as 1e-5, which browsers break after its sign."""
 
