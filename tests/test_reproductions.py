@@ -101,6 +101,7 @@ def expressions() -> list[str]:
         texts += [
             number.value
             for number in page_numbers.numbers(counts.page(loaded.name).read_text(encoding="utf-8"))
+            if not page_numbers.is_of_verdicts(number)
         ]
     return texts
 

@@ -14,7 +14,6 @@ from ropewalk import backends, numbers
 from ropewalk.cli.columns import Column, show_table
 from ropewalk.cli.texts import Printer, show_texts
 from ropewalk.numbers import figure
-from ropewalk.problems import problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -191,6 +190,8 @@ def show_results(results: Results, asked: Sequence[str] = ("FILE",)) -> None:
         results: of what was run.
         asked: the scenario and its overrides as arguments, for the command that says why flows are slow.
     """
+    # Lists need no polars.
+    from ropewalk.problems import problems
     from ropewalk.why.hint import hints
 
     out = printer()
