@@ -23,6 +23,8 @@ from ropewalk.plots.series import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ropewalk.plots.model import Reals
     from ropewalk.results import Results
 
@@ -53,16 +55,15 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
     choice = _choice(results, flow, run)
     bins = Bins.make(results, choice.run)
     unit = f"{label_of('throughput_bit_s')}, {bins.width:g} s means"
-    panels = []
-    for name in choice.flows:
-        panel = _panel(results, name)
-        legs = _legs(results, name, choice.run)
-        for leg, (colour, dash, _) in zip(legs, looks(len(legs)), strict=True):
-            at, rate = _samples(results, name, leg, "throughput_bit_s", choice.run)
-            if len(at):
-                means = bins.means(at, rate) / scale_of("throughput_bit_s")
-                panel.marks.append(Line(leg.label, bins.edges, means, colour, dash, steps=True))
-        panels.append(panel)
+
+    def line(name: str, leg: Leg, colour: str, dash: str) -> Line | None:
+        at, rate = _samples(results, name, leg, "throughput_bit_s", choice.run)
+        if not len(at):
+            return None
+        means = bins.means(at, rate) / scale_of("throughput_bit_s")
+        return Line(leg.label, bins.edges, means, colour, dash, steps=True)
+
+    panels = _panels(results, choice, line)
     text = (
         "Payload that reached the end of each leg, first copies. A leg above the next one fills the proxy "
         "between them."
@@ -73,15 +74,12 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
 def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.leg_cwnd`."""
     choice = _choice(results, flow, run)
-    panels = []
-    for name in choice.flows:
-        panel = _panel(results, name)
-        legs = _legs(results, name, choice.run)
-        for leg, (colour, dash, _) in zip(legs, looks(len(legs)), strict=True):
-            at, window = _samples(results, name, leg, "cwnd_bytes", choice.run)
-            if len(at):
-                panel.marks.append(Line(leg.label, at, window / scale_of("cwnd_bytes"), colour, dash))
-        panels.append(panel)
+
+    def line(name: str, leg: Leg, colour: str, dash: str) -> Line | None:
+        at, window = _samples(results, name, leg, "cwnd_bytes", choice.run)
+        return Line(leg.label, at, window / scale_of("cwnd_bytes"), colour, dash) if len(at) else None
+
+    panels = _panels(results, choice, line)
     text = "Of the end that sends the data, the sum of all subflows and connections."
     names = ("leg-cwnd", "Congestion window per leg", LEGEND)
     return _chart(results, choice, names, label_of("cwnd_bytes"), (panels, text))
@@ -90,16 +88,12 @@ def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
 def held(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.proxy_held`."""
     choice = _choice(results, flow, run)
-    panels = []
-    for name in choice.flows:
-        panel = _panel(results, name)
-        legs = _legs(results, name, choice.run)[1:]
-        for leg, (colour, dash, _) in zip(legs, looks(len(legs)), strict=True):
-            at, value = _samples(results, name, leg, "held_bytes", choice.run)
-            if len(at):
-                held_kb = value / scale_of("proxy_held_bytes")
-                panel.marks.append(Line(leg.start, at, held_kb, colour, dash))
-        panels.append(panel)
+
+    def line(name: str, leg: Leg, colour: str, dash: str) -> Line | None:
+        at, value = _samples(results, name, leg, "held_bytes", choice.run)
+        return Line(leg.start, at, value / scale_of("proxy_held_bytes"), colour, dash) if len(at) else None
+
+    panels = _panels(results, choice, line, first=1)
     text = "Data that proxies have acknowledged and nothing behind them has: lost where a proxy crashes."
     names = ("proxy-held", "Bytes held at proxies", "proxy at")
     return _chart(results, choice, names, label_of("proxy_held_bytes"), (panels, text))
@@ -108,17 +102,14 @@ def held(results: Results, flow: str | None, run: int | None) -> Chart:
 def retransmissions(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.leg_retransmissions`."""
     choice = _choice(results, flow, run)
-    panels = []
-    for name in choice.flows:
-        panel = _panel(results, name)
-        legs = _legs(results, name, choice.run)
-        for leg, (colour, dash, _) in zip(legs, looks(len(legs)), strict=True):
-            # The first leg has this series beside those of its subflows.
-            found = samples_of(results, name, f"leg{leg.number}_retransmitted_segments", choice.run)
-            at, count = whole(found)
-            if len(at):
-                panel.marks.append(Line(leg.label, at, count, colour, dash, steps=True))
-        panels.append(panel)
+
+    def line(name: str, leg: Leg, colour: str, dash: str) -> Line | None:
+        # The first leg has this series beside those of its subflows.
+        found = samples_of(results, name, f"leg{leg.number}_retransmitted_segments", choice.run)
+        at, count = whole(found)
+        return Line(leg.label, at, count, colour, dash, steps=True) if len(at) else None
+
+    panels = _panels(results, choice, line)
     text = "So far, of all subflows and connections: a loss costs by the round trip of its leg alone."
     names = ("leg-retransmissions", "Retransmissions per leg", LEGEND)
     return _chart(results, choice, names, "retransmitted segments", (panels, text))
@@ -159,8 +150,23 @@ def _samples(results: Results, flow: str, leg: Leg, metric: str, run: int) -> tu
     )
 
 
-def _panel(results: Results, flow: str) -> Panel:
-    return Panel(describe(results, flow), empty="no connection was established")
+def _panels(
+    results: Results,
+    choice: Choice,
+    line: Callable[[str, Leg, str, str], Line | None],
+    first: int = 0,
+) -> list[Panel]:
+    """A panel for each flow, with a line for each leg from the `first` on that has samples."""
+    panels = []
+    for name in choice.flows:
+        panel = Panel(describe(results, name), empty="no connection was established")
+        legs = _legs(results, name, choice.run)[first:]
+        for leg, (colour, dash, _) in zip(legs, looks(len(legs)), strict=True):
+            drawn = line(name, leg, colour, dash)
+            if drawn is not None:
+                panel.marks.append(drawn)
+        panels.append(panel)
+    return panels
 
 
 def _chart(

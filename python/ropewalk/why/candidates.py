@@ -35,6 +35,21 @@ HYSTARTS = ("false", "linux")
 
 TAIL = "tail"
 """The limit `application` of a flow that has a fixed amount to send: all of it is on its way."""
+EVERY: Mapping[str, float] = dict.fromkeys(
+    (
+        "congestion_window",
+        "recovery",
+        "receive_window",
+        "send_buffer",
+        "pacing",
+        "scheduler",
+        "path_down",
+        "handshake",
+        TAIL,
+    ),
+    1.0,
+)
+"""A connection that stops may show any limit."""
 ACTS: Mapping[Cause, Mapping[str, float]] = {
     "receive_window": {"receive_window": 1.0, "send_buffer": 0.5, TAIL: 0.5},
     "send_buffer": {"send_buffer": 1.0, "receive_window": 0.5, TAIL: 0.5},
@@ -59,28 +74,8 @@ ACTS: Mapping[Cause, Mapping[str, float]] = {
     "coupled": {"congestion_window": 1.0, "recovery": 1.0, TAIL: 0.5, "pacing": 0.5},
     "slow_start": {"congestion_window": 1.0, "recovery": 0.5, "pacing": 0.5, TAIL: 0.5},
     "ack_path": {"congestion_window": 1.0, "recovery": 1.0, "pacing": 1.0, TAIL: 0.5, "handshake": 0.5},
-    "path_down": {
-        "path_down": 1.0,
-        "recovery": 1.0,
-        "congestion_window": 1.0,
-        "scheduler": 1.0,
-        TAIL: 1.0,
-        "receive_window": 1.0,
-        "send_buffer": 1.0,
-        "handshake": 1.0,
-        "pacing": 1.0,
-    },
-    "fallback": {
-        "congestion_window": 1.0,
-        "recovery": 1.0,
-        "receive_window": 1.0,
-        "send_buffer": 1.0,
-        "pacing": 1.0,
-        "scheduler": 1.0,
-        "path_down": 1.0,
-        "handshake": 1.0,
-        TAIL: 1.0,
-    },
+    "path_down": EVERY,
+    "fallback": EVERY,
     "queue": {
         "congestion_window": 1.0,
         "recovery": 1.0,
@@ -91,18 +86,7 @@ ACTS: Mapping[Cause, Mapping[str, float]] = {
         "send_buffer": 0.5,
         "application": 1.0,
     },
-    "proxy": {
-        "congestion_window": 1.0,
-        "recovery": 1.0,
-        "receive_window": 1.0,
-        "send_buffer": 1.0,
-        "pacing": 1.0,
-        "scheduler": 1.0,
-        "path_down": 1.0,
-        "handshake": 1.0,
-        "application": 1.0,
-        TAIL: 1.0,
-    },
+    "proxy": {**EVERY, "application": 1.0},
     "pacing": {"pacing": 1.0},
     "handshake": {"handshake": 1.0, "congestion_window": 1.0, "recovery": 0.5, TAIL: 0.5},
     "application": {"application": 1.0, "receive_window": 1.0, "scheduler": 0.5},
