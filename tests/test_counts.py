@@ -60,6 +60,16 @@ def test_a_number_that_nothing_computes_is_of_the_document_or_of_our_files(name:
 
 
 @pytest.mark.parametrize("name", rep.names())
+def test_a_number_in_a_cause_is_computed_or_of_the_document_or_of_our_files(name: str) -> None:
+    told = page_numbers.sentences(name)
+    cure = "compute it: {15 / 11:.2f}"
+    assert page_numbers.unfounded_in_sentences(name, told) == [], cure
+    assert page_numbers.unfounded_in_sentences(name, [("X", "ours are 987.123 {1 + 1:.0f}", "")]) == [
+        "X: 987.123"
+    ]
+
+
+@pytest.mark.parametrize("name", rep.names())
 def test_arithmetic_on_the_page_gives_what_it_says(name: str) -> None:
     for number in page_numbers.numbers(counts.page(name).read_text(encoding="utf-8")):
         if not page_numbers.is_of_verdicts(number) and page_numbers.is_arithmetic(number):

@@ -13,6 +13,7 @@ So is arithmetic without quantities, `<!-- = 11.1 / 1.5 -->`, and what the verdi
 
 Any other number is published, a setting, or has its source beside it, `64<!-- source: section 6.1 -->`:
 it must stand in the claims (but for their causes), in the scenarios and studies, or in a published table.
+So must those of causes, which have computed ones in braces.
 
 `tools/counts.py` writes the numbers anew after a whole run, runs the studies that no claim needs and a number
 does, and records all of them in `counts.json`.
@@ -37,6 +38,7 @@ from ropewalk import reproduce as rep
 from ropewalk.reproduce.expressions import Evaluator, Expression, parse
 from ropewalk.reproduce.sources import StudySource
 from ropewalk.reproduce.values import Row, estimate_of
+from ropewalk.reproduce.wording import PLACE
 from ropewalk.study import Study
 from ropewalk.study.plan import plan
 from ropewalk.study.results import StudyResults
@@ -64,6 +66,7 @@ NOT_PROSE = re.compile(
     r"|(?:Tables?|Figures?|[Ss]ections?) [\d.]+(?:(?:, | and | to )\d[\d.]*\b(?! [%a-zA-Z]))*",
     re.S | re.M,
 )
+PLAIN = re.compile(r"\d+(?:\.\d+)?")
 CHANCE = re.compile(r"chance of (?P<like>outcomes like )?(?P<claim>[\w.-]+)")
 FOUND = {
     False: re.compile(r"([\d.]+) % of \d+ experiments show it"),
@@ -230,13 +233,40 @@ def founded(name: str) -> set[str]:
         path for path in directory.rglob("*") if path.suffix in {".toml", ".csv"} and path.name not in ours
     )
     texts += [path.read_text(encoding="utf-8") for path in files]
-    numbers_of = re.compile(r"\d+(?:\.\d+)?").findall
-    return {"95"} | {_plain(number) for text in texts for number in numbers_of(text.replace("_", ""))}
+    return {"95"} | {_plain(number) for text in texts for number in PLAIN.findall(text.replace("_", ""))}
 
 
 def _plain(number: str) -> str:
     """One form for 0.951, 0.9510 and 0,951."""
     return f"{float(number.replace(',', '')):.12g}"
+
+
+def sentences(name: str) -> list[tuple[str, str, str]]:
+    """Claim or root, sentence of ours, and the checks beside it, in which its numbers may stand, too."""
+    found = []
+    claims = tomllib.loads((rep.load(name).directory / "claims.toml").read_text(encoding="utf-8"))
+    for root in claims.get("root", []):
+        predicted = root.get("predicts", [])
+        checks = " ".join(each["check"] for each in predicted)
+        texts = [root.get(key, "") for key in ("title", "value", "cause")]
+        found += [(root["name"], text, checks) for text in [*texts, *(each["what"] for each in predicted)]]
+    for claim in claims["claim"]:
+        given = claim.get("calibrated", "")
+        calibrated = given.values() if isinstance(given, dict) else [given]
+        texts = [claim.get("cause", ""), claim.get("cannot", ""), *calibrated]
+        found += [(claim["id"], text, claim.get("cause_check", "")) for text in texts]
+    return found
+
+
+def unfounded_in_sentences(name: str, told: list[tuple[str, str, str]]) -> list[str]:
+    """Numbers of sentences that stand in no brace and are founded on nothing."""
+    known = founded(name)
+    return [
+        f"{place}: {number}"
+        for place, text, checks in told
+        for number in typed(PLACE.sub(" ", text))
+        if _plain(number) not in known | set(map(_plain, PLAIN.findall(checks)))
+    ]
 
 
 def unfounded(name: str, text: str) -> list[str]:
@@ -254,6 +284,7 @@ def main() -> None:
         others, loose = typed(text), unfounded(name, text)
         print(f"{name}: {len(numbers(text))} numbers are computed, {len(others)} are not: {' '.join(others)}")
         print(f"{name}: founded on nothing: {' '.join(loose) or 'none'}")
+        print(f"{name}: in causes: {', '.join(unfounded_in_sentences(name, sentences(name))) or 'none'}")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ropewalk.reproduce import wording
 from ropewalk.reproduce.expressions import parse
 from ropewalk.reproduce.mistakes import ExpressionError
 from ropewalk.reproduce.model import PROFILE, Claim, Kind, Prediction, Reproduction, Root
@@ -33,6 +34,7 @@ class Claims(TomlFile):
         self._reproduction = reproduction
         self._levels = [reproduction.names(profile) for profile in reproduction.profiles or ("",)]
         roots, claims = enumerate(self.root.get("root", [])), enumerate(self.root.get("claim", []))
+        self.told: dict[str, Expression] = {}
         self.roots = tuple(self._root(("root", index), table or {}) for index, table in roots)
         self.claims = tuple(self._claim(("claim", index), table or {}) for index, table in claims)
         self.mistakes.raise_any()
@@ -46,8 +48,9 @@ class Claims(TomlFile):
             check = self._check(at, name, text, published=False) if text else None
             if check is not None:
                 predictions.append(Prediction(each.get("what", ""), check))
-        title, value, cause = (table.get(key, "") for key in ("title", "value", "cause"))
-        return Root(name, title, value, cause, _kind(table), tuple(predictions))
+            self._read((*place, "predicts", index, "what"), name, (each or {}).get("what", ""))
+        value, cause = (self._read((*place, key), name, table.get(key, "")) for key in ("value", "cause"))
+        return Root(name, table.get("title", ""), value, cause, _kind(table), tuple(predictions))
 
     def _claim(self, place: Place, table: dict[str, Any]) -> Claim:
         facts = {key: table.get(key, "") for key in FACTS}
@@ -56,7 +59,7 @@ class Claims(TomlFile):
             **facts,
             check=None,
             cannot=cannot,
-            cause=table.get("cause", ""),
+            cause=self._read((*place, "cause"), table.get("id", ""), table.get("cause", "")),
             cause_check=None,
             expected=table.get("expected", ""),
             quick=table.get("quick", False),
@@ -78,10 +81,22 @@ class Claims(TomlFile):
     def _calibrated(self, table: dict[str, Any], place: Place) -> dict[str, str]:
         """A sentence for all readings, or one for each that is meant."""
         given: dict[str, str] | str = table.get("calibrated", "")
+        for sentence in (given,) if isinstance(given, str) else given.values():
+            self._read((*place, "calibrated"), table.get("id", ""), sentence)
         if isinstance(given, str):
             return {"": given} if given else {}
         self.only(given, (*place, "calibrated"), self._reproduction.profiles)
         return given
+
+    def _read(self, place: Place, name: str, sentence: str) -> str:
+        """A sentence, whose values are read."""
+        for value in wording.values(sentence):
+            for levels in self._levels:
+                try:
+                    self.told[value] = parse(value, levels, check=False)
+                except ExpressionError as error:
+                    self.mistakes.add(place, WRONG_VALUE, f"{name}: {error}", error.cure)
+        return sentence
 
     def _check(self, place: Place, name: str, text: str, *, published: bool) -> Expression | None:
         """Parsed under each profile: its levels must exist in all of them."""

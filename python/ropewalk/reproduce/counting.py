@@ -7,13 +7,14 @@ import io
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from ropewalk.reproduce import wording
 from ropewalk.reproduce.expressions import Evaluator
 from ropewalk.reproduce.values import NoValue
 from ropewalk.reproduce.verdicts import AGREEING, DIFFERING, LISTED, UNCLEAR, Verdict, VerdictRow
 from ropewalk.visible import cell
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ropewalk.reproduce.expressions import Source
     from ropewalk.reproduce.model import Reproduction, Root
@@ -146,24 +147,29 @@ def roots(
     reproduction: Reproduction, rows: Sequence[VerdictRow], sources: Mapping[str, Source]
 ) -> list[RootRow]:
     """The roots that the differences share; those of most claims first."""
+    evaluators = {
+        profile: Evaluator(sources[profile], reproduction.names(profile), None, reproduction.published)
+        for profile in reproduction.deciding(list(sources))
+    }
+    first = next(iter(evaluators.values()))
     found = []
     for root in reproduction.roots:
         own = [row for row in rows if row.root == root.name and row.verdict in DIFFERING]
         if own:
             given = [row.id for row in own if row.verdict is not Verdict.UNEXPLAINED]
-            predicted = _predicted(reproduction, root, sources)
+            predicted = list(_predicted(reproduction, root, evaluators))
             claims = [row.id for row in own]
-            found.append(RootRow(root.name, root.title, root.value, root.cause, claims, given, predicted))
+            value, cause = (wording.filled(text, reproduction, first) for text in (root.value, root.cause))
+            found.append(RootRow(root.name, root.title, value, cause, claims, given, predicted))
     return sorted(found, key=lambda root: -len(root.claims))
 
 
-def _predicted(reproduction: Reproduction, root: Root, sources: Mapping[str, Source]) -> list[Predicted]:
-    found = []
+def _predicted(
+    reproduction: Reproduction, root: Root, evaluators: Mapping[str, Evaluator]
+) -> Iterator[Predicted]:
     for each in root.predicts:
         outcomes = []
-        for profile in reproduction.deciding(list(sources)):
-            source = sources[profile]
-            evaluator = Evaluator(source, reproduction.names(profile), None, reproduction.published)
+        for evaluator in evaluators.values():
             try:
                 outcome = evaluator.outcome(each.check.tree)
             except NoValue as error:
@@ -173,8 +179,8 @@ def _predicted(reproduction: Reproduction, root: Root, sources: Mapping[str, Sou
             if not reproduction.depends(each.check):
                 break
         holds, words = next((entry for entry in outcomes if entry[0]), outcomes[0])
-        found.append(Predicted(each.what, holds, words))
-    return found
+        what = wording.filled(each.what, reproduction, next(iter(evaluators.values())))
+        yield Predicted(what, holds, words)
 
 
 def unexplained(rows: Sequence[VerdictRow]) -> list[VerdictRow]:

@@ -114,7 +114,7 @@ def load(name: str | os.PathLike[str], *, judged: bool = True) -> Reproduction:
     if not judged:
         return loaded
     claims = Claims(directory / CLAIMS, loaded)
-    return replace(loaded, roots=claims.roots, claims=claims.claims)
+    return replace(loaded, roots=claims.roots, claims=claims.claims, told=claims.told)
 
 
 class _About(TomlFile):

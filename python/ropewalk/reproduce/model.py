@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ropewalk.reproduce import wording
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -151,6 +153,8 @@ class Reproduction:
     claims: tuple[Claim, ...]
     studies: Mapping[str, StudyFile] = field(repr=False)
     """By name, `{profile}` filled in."""
+    told: Mapping[str, Expression] = field(default_factory=dict)
+    """Values in the sentences of claims and roots, by their text."""
 
     def study_of(self, quantity: str, profile: str) -> str:
         """The study that has a quantity under a profile."""
@@ -214,6 +218,8 @@ class Reproduction:
         chosen = self.profiles_of(claim, profiles)
         root = self.root_of(claim)
         checks = [claim.check, claim.cause_check, *(each.check for each in (root.predicts if root else ()))]
+        sentences = (*wording.of_claim(claim), *(wording.of_root(root) if root else ()))
+        checks += [self.told[value] for sentence in sentences for value in wording.values(sentence)]
         names = [name for check in checks if check for name in self.measured_in(check)]
         return list(dict.fromkeys(self.study_of(name, profile) for name in names for profile in chosen))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ropewalk.errors import StudyError
+from ropewalk.reproduce import wording
 from ropewalk.reproduce.expressions import Evaluator
 from ropewalk.reproduce.model import EXPLAINING, Kind
 from ropewalk.reproduce.predicates import WrongUse
@@ -159,10 +160,12 @@ def _case(reproduction: Reproduction, claim: Claim, evaluators: Mapping[str, Eva
     causes = [entry for entry in causes if entry[0] in deciding]
     row = _of_profiles(claim, found, deciding, (Verdict.SET_UP, Verdict.SET_UP_OTHERWISE) if set_up else None)
     # The reading that bears it out is shown.
-    words = next((words for _, holds, words in causes if holds), causes[0][2])
+    shown_under, _, words = next((entry for entry in causes if entry[1]), causes[0])
+    cause = wording.filled(claim.cause, reproduction, evaluators[shown_under])
+    calibrated = wording.filled(row.calibrated, reproduction, evaluators[row.profile or found[0][0]])
     return Case(
         claim,
-        replace(row, shown=words),
+        replace(row, shown=words, cause=cause, calibrated=calibrated),
         frozenset(profile for profile, holds, _ in causes if holds),
         asked=claim.cause_check is not None,
         depends=reproduction.depends(claim.cause_check),
@@ -190,9 +193,9 @@ def _explained(reproduction: Reproduction, case: Case, cases: Sequence[Case]) ->
     """The differences, with the grounds of their causes; a fitted value must give all claims of its root."""
     row = case.row
     if row.verdict is not Verdict.UNEXPLAINED:
-        return replace(row, shown="")
+        return replace(row, shown="", cause="")
     kind = reproduction.kind_of(case.claim) if case.asked else None
-    row = replace(row, kind=kind or "", root=case.claim.root, cause=case.claim.cause)
+    row = replace(row, kind=kind or "", root=case.claim.root)
     if kind is None or not case.borne_out:
         return row
     if kind is Kind.FITTED and (missed := _missed(reproduction, case.claim.root, cases)):
