@@ -107,6 +107,23 @@ def test_published_marks_beside_bars_are_in_the_legend_once(tmp_path: Path) -> N
     assert sorted(labels) == ["lia", "olia", "olia", "published"]
 
 
+def test_each_published_curve_over_time_is_named_in_the_legend(tmp_path: Path) -> None:
+    place = write_reproduction(tmp_path)
+    curve = (
+        '[[figure.curve]]\nlabel = "{0}"\nseries = "flow.upload.goodput_bit_s"\nstudy = "loss"\n'
+        'levels = ["{0}", "0.0"]\npublished = {{ values = [1, 2] }}\n'
+    )
+    head = '[[figure]]\nid = "f"\ntitle = "F"\nkind = "time"\n'
+    text = head + curve.format("lia") + curve.format("olia")
+    (place / "figures.toml").write_text(text, encoding="utf-8")
+    loaded = rep.load(place)
+    made = rep.reproduce(loaded, tmp_path / "out")
+    legend = figures.draw(figures.load(loaded)[0], made.sources).axes[0].get_legend()
+    assert legend is not None
+    labels = [entry.get_text() for entry in legend.get_texts()]
+    assert labels == ["lia", "lia, published", "olia", "olia, published"]
+
+
 @pytest.mark.parametrize(("highest", "cut"), [(2, False), (3, True)])
 def test_a_published_mark_on_the_end_of_an_axis_is_drawn_whole(
     highest: int, cut: bool, tmp_path: Path

@@ -370,15 +370,23 @@ def _published(axes: Axes, drawing: Drawing, curve: Curve, index: int, colour: A
             label=_once(axes, "published"),
         )
         return
-    if ours and _once(axes, "published"):
-        # Published curves have the colours and marks of ours: the legend has one entry for all.
-        mark = "" if drawing.kind == TIME else "o"
-        axes.plot(
-            [], [], "--", marker=mark, markersize=5, markerfacecolor="white", color=BLACK, label="published"
-        )
     if drawing.kind == TIME:
+        # Without marks it is told from the others by its colour alone: each has its entry in the legend.
+        label = f"{curve.label}, published" if ours else label
         axes.plot(xs, ys, "--", color=colour, linewidth=1.0, alpha=0.8, label=label)
     else:
+        if ours and _once(axes, "published"):
+            # Published curves have the colours and marks of ours: the legend has one entry for all.
+            axes.plot(
+                [],
+                [],
+                "--",
+                marker="o",
+                markersize=5,
+                markerfacecolor="white",
+                color=BLACK,
+                label="published",
+            )
         marker = MARKERS[index % len(MARKERS)]
         axes.plot(
             xs,
