@@ -7,7 +7,9 @@ import pytest
 
 import counts
 import page_numbers
+import page_tables
 from conftest import ROOT
+from invented import Invented, Key
 from ropewalk import reproduce as rep
 from ropewalk.statistics import Estimate
 
@@ -40,9 +42,10 @@ def test_computed_numbers_of_the_page_are_those_of_the_last_whole_run(name: str)
     text = counts.page(name).read_text(encoding="utf-8")
     shown = {number.key: number.shown for number in page_numbers.numbers(text)}
     sources = page_numbers.SOURCED.findall(text)
-    assert text.count("<!--") == len(page_numbers.numbers(text)) + len(sources) + len(
-        (counts.BEGIN, counts.END)
-    )
+    tables = page_tables.digests(text)
+    comments = len((counts.BEGIN, counts.END)) + page_tables.COMMENTS * len(tables)
+    assert text.count("<!--") == len(page_numbers.numbers(text)) + len(sources) + comments
+    assert tables == record.get("tables", []), f"run `ropewalk reproduce {name}`, then `tools/counts.py`"
     assert shown == record.get("numbers", {}), f"run `ropewalk reproduce {name}`, then `tools/counts.py`"
     loaded = rep.load(name)
     for number in page_numbers.numbers(text):
@@ -76,6 +79,32 @@ def test_arithmetic_on_the_page_gives_what_it_says(name: str) -> None:
             tree = ast.parse(number.value, mode="eval").body
             value = eval(compile(ast.Expression(tree), number.value, "eval"), {"__builtins__": {}})  # noqa: S307
             assert number.text(Estimate(value, None, 1, value, value)) == number.shown, number.value
+
+
+TABLE = """\
+<!-- table of each_tcp_latency
+S5_1.c3 = within(each_tcp_latency[row], 1000, 0.1)
+  and order(3, 2)
+F5_8.c4 = order(each_tcp_latency[row], 900)
+-->
+<!-- end of table -->
+"""
+
+
+def test_a_table_of_claims_is_computed() -> None:
+    loaded = rep.load("lantto2025")
+    beams = loaded.levels(loaded.profiles[0])["each_tcp_latency"][0]
+    means: dict[Key, float] = {
+        ("each_tcp_latency", (beam,)): 800.0 + 10 * number for number, beam in enumerate(beams)
+    }
+    found = page_tables.rewritten(loaded, TABLE, Invented(means, {}))
+    lines = found.splitlines()
+    assert lines[5:7] == ["| beam | S5_1.c3 | F5_8.c4 |  |", "|---|---|---|---|"]
+    assert (lines[7], lines[7 + 23]) == (f"| {beams[0]} | no | no | 0 |", f"| {beams[23]} | yes | yes | 2 |")
+    assert lines[-2:] == ["| of 24 | 14 | 11 | up to 2 |", "<!-- end of table -->"]
+    assert page_tables.rewritten(loaded, found, Invented(means, {})) == found
+    assert page_tables.studies(loaded, found) == {"beams-tcp"}
+    assert page_tables.digests(found) != page_tables.digests(found.replace("| yes |", "| no |", 1))
 
 
 def test_numbers_keep_the_form_that_they_have_on_the_page() -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import page_numbers
+import page_tables
 from ropewalk.reproduce.studies import named
 from ropewalk.study.file import load
 from ropewalk.study.plan import plan
@@ -159,6 +160,9 @@ def main() -> None:
         text = before + BEGIN + sentences(found) + END + rest.split(END)[1]
         text = page_numbers.rewritten(text, lambda number: told[number.key])  # noqa: B023
         found["numbers"] = told
+        text = page_numbers.with_tables(name, directory, text)
+        if tables := page_tables.digests(text):
+            found["tables"] = tables
         record = ROOT / "reproductions" / name / "counts.json"
         record.write_text(
             json.dumps({"of": digest(name), **found}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"

@@ -34,6 +34,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import page_tables
 from ropewalk import reproduce as rep
 from ropewalk.reproduce.expressions import Evaluator, Expression, parse
 from ropewalk.reproduce.sources import StudySource
@@ -166,7 +167,7 @@ def computed(name: str, results: Path, text: str) -> dict[str, str]:
     given = numbers(text)
     told_by_verdicts = [number for number in given if is_of_verdicts(number)]
     wanted = [number for number in given if not is_of_verdicts(number)]
-    studies = {study: _results(reproduction, study, results) for study in _studies(reproduction, wanted)}
+    studies = _all_results(reproduction, _studies(reproduction, wanted), results)
     found = {number.key: _of_verdicts(number, results) for number in told_by_verdicts}
     for number in wanted:
         profile = _profile(reproduction, number)
@@ -179,6 +180,18 @@ def computed(name: str, results: Path, text: str) -> dict[str, str]:
         if found.setdefault(number.key, told) != told:
             sys.exit(f"{name}: {number.key} has {found[number.key]} and {told}; give both as many decimals")
     return found
+
+
+def with_tables(name: str, results: Path, text: str) -> str:
+    """The page with its tables of claims computed."""
+    reproduction = rep.load(name)
+    studies = _all_results(reproduction, sorted(page_tables.studies(reproduction, text)), results)
+    profile = (reproduction.profiles or ("",))[0]
+    return page_tables.rewritten(reproduction, text, StudySource(reproduction, profile, studies))
+
+
+def _all_results(reproduction: Reproduction, studies: list[str], results: Path) -> dict[str, StudyResults]:
+    return {study: _results(reproduction, study, results) for study in studies}
 
 
 def _profile(reproduction: Reproduction, number: Number) -> str:
@@ -217,7 +230,8 @@ def rewritten(text: str, told: Callable[[Number], str]) -> str:
 
 def typed(text: str) -> list[str]:
     """Numbers of the prose that nothing computes: settings, published figures, and what may be stale."""
-    return TYPED.findall(NOT_PROSE.sub(" ", SOURCED.sub(" ", COMPUTED.sub(" ", text))))
+    prose = NOT_PROSE.sub(" ", SOURCED.sub(" ", COMPUTED.sub(" ", page_tables.TABLE.sub(" ", text))))
+    return TYPED.findall(prose)
 
 
 def founded(name: str) -> set[str]:
