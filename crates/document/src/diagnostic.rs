@@ -179,8 +179,9 @@ pub const OVERRIDE: &str = "--set";
 
 /// Characters of a line of source that are shown.
 const LONGEST: usize = 300;
-/// Characters of a word of a message that are shown: names and values can be as long as a file.
-const LONGEST_WORD: usize = 100;
+/// Characters of a word of a message that are shown: names and values can be as long as a file. A path of an installed
+/// example stays whole, for a cure may be a command with it.
+const LONGEST_WORD: usize = 200;
 /// Characters of a message that are shown.
 const LONGEST_MESSAGE: usize = 4000;
 
@@ -451,5 +452,7 @@ mod tests {
     fn messages_of_usual_length_are_kept() {
         let text = format!("found \"{}\"; allowed: {}", "ü".repeat(96), "tcp, ".repeat(500));
         assert_eq!(shortened(&text), text);
+        let path = format!("ropewalk run /home/{}/model.toml --set a=b", "x".repeat(150));
+        assert_eq!(shortened(&path), path);
     }
 }
