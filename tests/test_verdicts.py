@@ -55,6 +55,23 @@ def test_a_value_that_misses_one_claim_of_its_root_explains_none(tmp_path: Path)
     assert made.rows[1].shown.startswith("NOT borne out by: ")
 
 
+def test_the_page_says_that_a_cause_is_not_borne_out_and_why_a_claim_cannot_be_checked(
+    tmp_path: Path,
+) -> None:
+    claim = (
+        '[[claim]]\nid = "small.c"\npublished = "1"\nconditions = "-"\nlocator = "Table 1"\n'
+        f"check = 'at_most(rate[\"lia\", \"0.0\"], 0)'\ncause_check = '{MISSED}'\n"
+        'kind = "documented"\ncause = "it is slow"\n'
+        '[[claim]]\nid = "small.d"\npublished = "1"\ncannot = "no such link here"\n'
+    )
+    rep.reproduce(rep.load(write_reproduction(tmp_path, claim)), tmp_path / "out")
+    page = (tmp_path / "out/verdicts.html").read_text(encoding="utf-8")
+    assert "Tried, and not borne out: it is slow." in page
+    assert "<span>no such link here.</span>" in page
+    assert '<span class="more">Table 1</span>' in page
+    assert page.count("<details") == 1
+
+
 def test_what_repeats_a_number_that_was_put_in_agrees_by_calibration(tmp_path: Path) -> None:
     claims = CLAIMS.replace("quick = true", 'calibrated = "the rate was set to it"', 1)
     row = rep.reproduce(rep.load(write_reproduction(tmp_path, claims)), tmp_path / "out").rows[0]

@@ -48,8 +48,12 @@ NAMES = {
     Verdict.SET_UP_OTHERWISE: "otherwise",
 }
 """For classes and filters."""
-LONG = 2
-"""Sentences of a reason that are read at once."""
+BRIEF = 600
+"""Characters of a reason that is shown at once where nothing else says why."""
+EMPTY = ("", "-")
+"""No conditions, in words of a claims file."""
+UNASKED = (Verdict.AGREES, Verdict.SET_UP)
+"""Verdicts whose reason is closed at first."""
 PARTS = {"F": "Figure", "T": "Table", "S": "Section"}
 _PART = re.compile(r"^([FTS])(\d\w*)$")
 _DRAWN = re.compile(r"^(Figure|Table)s? (\d[\d.]*\d|\d)")
@@ -82,6 +86,8 @@ class Line:
     details: tuple[str, ...]
     reasons: tuple[str, ...]
     """Sentence by sentence."""
+    open: bool
+    """Whether the reason is shown at once: nothing else says why, and it is brief."""
     readings: tuple[tuple[str, bool], ...]
     """Whether it holds under each reading, where that makes a difference."""
     cause_of: str
@@ -141,7 +147,8 @@ def page(
         parts=_parts(made, pictures, directory),
         titles={root.name: root.title for root in made.reproduction.roots},
         pictures=pictures,
-        explained=Verdict.EXPLAINED,
+        unexplained=Verdict.UNEXPLAINED,
+        cannot=Verdict.CANNOT,
     )
 
 
@@ -211,8 +218,11 @@ def _line(
         name=_short(row.id),
         anchor=f"claim-{row.id}",
         published=row.published + unit,
-        details=tuple(filter(None, (*row.conditions.split(";"), row.locator, row.note))),
+        details=tuple(
+            part for part in (*row.conditions.split(";"), row.locator, row.note) if part not in EMPTY
+        ),
         reasons=tuple(_SENTENCE.split(row.reason)),
+        open=row.verdict not in UNASKED and not row.root and not row.cause and len(row.reason) <= BRIEF,
         readings=tuple((profile, profile in under) for profile in profiles),
         cause_of="" if first == row.id else first,
         studies=_studies(reproduction, claims.get(row.id), row.profile),
