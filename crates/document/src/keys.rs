@@ -103,8 +103,10 @@ pub enum Scalar {
     Names {
         /// The kind of thing that they name, such as "node".
         of: &'static str,
-        /// How many; `None`: at least one.
-        exactly: Option<usize>,
+        /// Fewest of them.
+        least: usize,
+        /// Most of them.
+        most: usize,
     },
     /// True, false, a word, or a whole number from 1 on.
     FlagOrCount {
@@ -248,8 +250,8 @@ impl Scalar {
             Self::Percentage => "a percentage above 0 such as \"5%\"".into(),
             Self::Name => "a name of letters, digits, - and _".into(),
             Self::Reference(what) => format!("the name of {what}"),
-            Self::Names { of, exactly: Some(n) } => format!("a list of {n} {of} names"),
-            Self::Names { of, exactly: None } => format!("a list of {of} names"),
+            Self::Names { of, least, most } if least == most => format!("a list of {most} {of} names"),
+            Self::Names { of, .. } => format!("a list of {of} names"),
             Self::FlagOrCount { word, of } => format!("true, false, \"{word}\", or a whole number of {of}"),
             Self::Words(words) => format!("a list of some of {}", quoted(words.iter().copied())),
             Self::Plain(OptionKind::Flag) => "true or false".into(),

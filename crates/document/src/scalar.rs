@@ -1,6 +1,7 @@
 //! Single values: text of a file in, canonical text out, or what is wrong and the cure.
 
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use registry::{Items, OptionKind, OptionValue};
@@ -72,8 +73,8 @@ fn canonical(kind: Scalar, value: &Value) -> Result<Value, Fault> {
         (Scalar::Any, _) => any(value).map(|()| value.clone()),
         (Scalar::Percentage, Value::Text(text)) => percentage(text).map(|()| value.clone()),
         (Scalar::Name, Value::Text(text)) => name(text).map(|()| value.clone()),
-        (Scalar::Names { of, exactly }, Value::List(items)) => {
-            names(kind, of, exactly, items).map(|()| value.clone())
+        (Scalar::Names { of, least, most }, Value::List(items)) => {
+            names(kind, of, least..=most, items).map(|()| value.clone())
         }
         (Scalar::FlagOrCount { .. }, Value::Flag(_)) => Ok(value.clone()),
         (Scalar::FlagOrCount { word, .. }, Value::Text(text)) => {
@@ -340,9 +341,13 @@ fn name(text: &str) -> Result<(), Fault> {
     Err(Fault { code: Code::BadName, message, help })
 }
 
-fn names(kind: Scalar, of: &'static str, exactly: Option<usize>, items: &[Placed]) -> Result<(), Fault> {
-    let wrong_count = exactly.is_some_and(|n| n != items.len()) || items.is_empty();
-    if wrong_count {
+fn names(
+    kind: Scalar,
+    of: &'static str,
+    count: RangeInclusive<usize>,
+    items: &[Placed],
+) -> Result<(), Fault> {
+    if !count.contains(&items.len()) {
         let message = format!("found a list of {}; expected {}", items.len(), kind.what());
         return Err(bad(message, format!("give {}", kind.what())));
     }

@@ -129,11 +129,11 @@ fn scalar_property(scalar: Scalar) -> Json {
         Scalar::Percentage => json!({ "type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$" }),
         Scalar::Reference(_) => json!({ "type": "string", "minLength": 1 }),
         Scalar::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$" }),
-        Scalar::Names { exactly: Some(n), .. } => {
-            json!({ "type": "array", "items": { "type": "string" }, "minItems": n, "maxItems": n })
+        Scalar::Names { least, most: usize::MAX, .. } => {
+            json!({ "type": "array", "items": { "type": "string" }, "minItems": least })
         }
-        Scalar::Names { exactly: None, .. } => {
-            json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 })
+        Scalar::Names { least, most, .. } => {
+            json!({ "type": "array", "items": { "type": "string" }, "minItems": least, "maxItems": most })
         }
         Scalar::FlagOrCount { word, .. } => json!({ "anyOf": [
             { "type": "boolean" }, { "const": word }, { "type": "integer", "minimum": 1 },

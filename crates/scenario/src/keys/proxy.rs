@@ -75,9 +75,9 @@ pub(crate) static PROXY: Section = Section {
         ),
         key(
             "flows",
-            Kind::Scalar(Scalar::Names { of: "flow", exactly: None }),
+            Kind::Scalar(Scalar::Names { of: "flow", least: 0, most: usize::MAX }),
             Fallback::Absent,
-            "the flows that it intercepts; if absent every one over TCP or MPTCP that crosses the node",
+            "the flows that it intercepts, none with `[]`; if absent every one over TCP or MPTCP that crosses the node",
         ),
         key(
             "servers",

@@ -229,7 +229,7 @@ static LINK: Section = Section {
         ),
         key(
             "ends",
-            Kind::Scalar(Scalar::Names { of: "node", exactly: Some(2) }),
+            Kind::Scalar(Scalar::Names { of: "node", least: 2, most: 2 }),
             Fallback::Compulsory,
             "the nodes that it joins",
         ),
@@ -250,13 +250,13 @@ static MESH: Section = Section {
         key("name", NAME, Fallback::Compulsory, "its name, the first part of the names of its links"),
         key(
             "left",
-            Kind::Scalar(Scalar::Names { of: "node", exactly: None }),
+            Kind::Scalar(Scalar::Names { of: "node", least: 1, most: usize::MAX }),
             Fallback::Compulsory,
             "nodes on the one side",
         ),
         key(
             "right",
-            Kind::Scalar(Scalar::Names { of: "node", exactly: None }),
+            Kind::Scalar(Scalar::Names { of: "node", least: 1, most: usize::MAX }),
             Fallback::Compulsory,
             "nodes on the other side",
         ),
