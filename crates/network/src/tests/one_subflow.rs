@@ -54,14 +54,16 @@ struct Slides {
     at_proxy: RangeSet<Dsn>,
     /// Most bytes that the proxy has acknowledged and that have never reached it.
     unbacked: u64,
-    /// Most bytes of its window that its buffers could not take: each has a size, and what the server has not acknowledged is in
-    /// one or the other.
-    beyond: u64,
+    /// Bytes that the buffers of the proxy hold: each has a size, and what the server has not acknowledged is in one or the other.
     buffer: u64,
     /// Data ACK and right edge as the server tells them.
     server: (u64, u64),
-    /// Most bytes by which the right edge of the proxy has passed that of the server.
-    conflict: u64,
+    /// The terminal reaches the server beside the proxy, which then takes what the window of the connection allows as well.
+    direct: bool,
+    /// Most bytes that the window of the proxy allows and that an end where they may arrive cannot take.
+    beyond: u64,
+    /// Windows of the proxy that were judged.
+    windows: u64,
 }
 
 impl Slides {
@@ -81,6 +83,28 @@ impl Slides {
         let _ = writeln!(self.text, "{ms:8.2}  {what:17} {access}  {data:>13}  {ack:>8}  {edge:>10}");
     }
 
+    /// Adds the data that is lost on A1, and the end of the link.
+    fn add_fate_of_a1(&mut self, record: &RunRecord) {
+        let mut told: Vec<(f64, String)> = self.text.lines().map(|line| (time(line), line.into())).collect();
+        for words in lines(record).filter(|words| words.get(2) == Some(&"a1.up")) {
+            let ms = words[0].parse::<f64>().expect("microseconds") * 1e-3;
+            match words[1] {
+                "down" => told.push((ms, format!("{ms:8.2}  A1 goes down"))),
+                "drop-error" | "drop-down" => {
+                    let (from, to) = words[6].split_once(':').expect("sequence numbers");
+                    let len = to.parse::<u64>().expect("a number") - from.parse::<u64>().expect("a number");
+                    if let Ok(dsn) = words[8].parse::<u64>() {
+                        let data = format!("{dsn}..{}", dsn + len);
+                        told.push((ms, format!("{ms:8.2}  {:17} A1  {data:>13}", "lost on the link")));
+                    }
+                }
+                _ => {}
+            }
+        }
+        told.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        self.text = told.into_iter().map(|(_, line)| line + "\n").collect();
+    }
+
     fn judge_proxy(&mut self, crossing: &Crossing<'_>) {
         let Some(segment) = crossing.packet.segment() else { return };
         let [terminal, _, gateway] = self.nodes;
@@ -91,6 +115,7 @@ impl Slides {
         {
             self.at_proxy.insert(Range::new(dsn, dsn + Bytes(segment.len.into())));
         }
+        self.direct |= (from, to) == (terminal, self.nodes[1]);
         if crossing.leaves && (from, to) == (gateway, terminal) {
             let Some(ack) = segment.mptcp.data_ack() else { return };
             let never_had = Range::new(Dsn::FIRST_DATA, ack);
@@ -98,11 +123,13 @@ impl Slides {
             let had: u64 = self.at_proxy.iter().map(below).sum();
             // DATA_FIN takes a number.
             self.unbacked = self.unbacked.max((never_had.len() - had).saturating_sub(1));
+            // The sender may use the window on any subflow: each end that one leads to has to have room for it.
             let held = ack.0.saturating_sub(self.server.0.max(1));
-            let taken = held.saturating_sub(self.buffer);
-            self.beyond = self.beyond.max((segment.window.0 + taken).saturating_sub(self.buffer));
+            let own = self.buffer.saturating_sub(held.saturating_sub(self.buffer));
             let right = ack.0 + segment.window.0;
-            self.conflict = self.conflict.max(right.saturating_sub(self.server.1));
+            let of_server = if self.direct { right.saturating_sub(self.server.1) } else { 0 };
+            self.beyond = self.beyond.max(segment.window.0.saturating_sub(own)).max(of_server);
+            self.windows += 1;
         }
     }
 }
@@ -149,22 +176,29 @@ fn watched(text: &str, buffer: u64, seed: u64) -> (FlowRecord, Slides) {
     let nodes = ["terminal", "server", "gateway"].map(node);
     let slides = Arc::new(Mutex::new(Slides { nodes, buffer, ..Slides::default() }));
     let sink = Box::new(Watch(Arc::clone(&slides)));
-    let world = World::captured(&scenario, seed, NOTHING, Some(sink));
+    let observe = Observe { series: false, trace: true };
+    let world = World::captured(&scenario, seed, observe, Some(sink));
     let mut record = world.run(&AtomicBool::new(false)).expect("not cancelled");
-    let slides = std::mem::take(&mut *slides.lock().expect("one thread"));
+    let mut slides = std::mem::take(&mut *slides.lock().expect("one thread"));
+    slides.add_fate_of_a1(&record);
     (record.flows.remove(0), slides)
 }
 
 const HEAD: &str = "\
 # Times in ms. A1 goes straight to the server, A2 to the proxy, px comes from it. Data sequence numbers count from 1, segments hold 1428 bytes.
 # \"terminal gets\": an acknowledgement with its Data ACK, and Data ACK + window, which is how far the connection may send.
+# \"lost on the link\": the segment enters the queue of A1 then, and never arrives.
     t_ms  what              on           data  Data ACK  right edge
 ";
 
+/// The time at the beginning of a line, in ms.
+fn time(line: &str) -> f64 {
+    line.split_whitespace().next().and_then(|word| word.parse().ok()).expect("a time")
+}
+
 /// Compares what passed in these milliseconds with a golden file.
 fn golden_of(name: &str, notes: &str, slides: &Slides, (from, until): (f64, f64)) {
-    let time = |line: &str| line.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
-    let shown = slides.text.lines().filter(|line| time(line).is_some_and(|t| (from..until).contains(&t)));
+    let shown = slides.text.lines().filter(|line| (from..until).contains(&time(line)));
     let text = format!("{notes}{HEAD}{}\n", shown.collect::<Vec<_>>().join("\n"));
     golden::compare(env!("CARGO_MANIFEST_DIR"), name, &text);
 }
@@ -198,11 +232,11 @@ fn issue_1_a_hole_that_no_subflow_can_fill() {
 # Issue 1. The proxy on A2 acknowledges DSN + length of each segment, at connection level. That covers all of A1 too,
 # where 31417..32845 is lost. A1 dies before it is repeated. The terminal has freed it, so that A2 never carries it.
 ";
-    golden_of("issue-1-one-subflow.txt", notes, &slides, (227.0, 700.0));
+    golden_of("issue-1-one-subflow.txt", notes, &slides, (203.0, 700.0));
     assert!(!flow.completed && flow.delivered == Bytes(31_416), "{} delivered", flow.delivered);
     let overreach = flow.legs[1].overreach.expect("one subflow");
     assert_eq!(overreach[0], Bytes(20 * 1428), "all that A1 had in flight when A2 was acknowledged");
-    assert!(slides.unbacked > 0 && slides.conflict > 0);
+    assert!(slides.unbacked > 0 && slides.beyond > 0);
 }
 
 #[test]
@@ -275,7 +309,7 @@ fn a_correct_proxy_keeps_both_invariants_whatever_path_dies() {
         let (flow, slides) = faulty(seed, kind, false, &death);
         assert!(flow.completed && flow.delivered == Bytes(300_000), "{kind}, {seed}: {:?}", flow.failure);
         assert_eq!((slides.unbacked, slides.beyond), (0, 0), "{kind}, seed {seed}");
-        assert!(slides.conflict > 0, "{kind}, seed {seed}: its windows were seen");
+        assert!(slides.windows > 100, "{kind}, seed {seed}: {} windows were judged", slides.windows);
     }
 }
 
@@ -285,7 +319,7 @@ fn a_proxy_for_one_subflow_violates_both_and_delivers_while_no_path_dies() {
     for seed in 1..=18 {
         let (flow, slides) = faulty(seed, ONE, true, "");
         assert!(flow.completed && flow.delivered == Bytes(300_000), "seed {seed}: {:?}", flow.failure);
-        worst = [worst[0].max(slides.unbacked), worst[1].max(slides.conflict)];
+        worst = [worst[0].max(slides.unbacked), worst[1].max(slides.beyond)];
     }
     assert!(worst.iter().all(|bytes| *bytes > 0), "{worst:?}");
 }
