@@ -2,6 +2,7 @@
 
 mod column;
 mod flows;
+mod joins;
 mod legs;
 mod messages;
 mod runs;
@@ -36,6 +37,7 @@ pub(crate) fn all(
         flows::flows(&rows),
         flows::subflows(&rows),
         legs::legs(scenario, &rows),
+        joins::failed_joins(scenario, &rows),
         runs::links(scenario, &seeds),
         messages::messages(&rows),
         messages::measures(&rows),

@@ -19,6 +19,7 @@ mod carrier;
 mod event;
 mod flow;
 mod host;
+mod joins;
 mod legs;
 mod net;
 mod observe;

@@ -14,6 +14,7 @@ use crate::flow::Flow;
 use crate::flow::channel::Channel;
 use crate::host::Hosts;
 use crate::host::connection::HostConnection;
+use crate::joins;
 use crate::legs;
 use crate::net::forwarding::Egress;
 use crate::net::topology::{Topology, duplex_link_of};
@@ -102,10 +103,11 @@ pub(crate) fn flow_record(
     };
     // There are thousands of flows with one subflow each: none takes more room than it needs.
     let mut subflows = Vec::with_capacity(connections(flow, hosts).map(|ends| ends.subflows()).sum());
-    let mut legs = Vec::new();
+    let (mut legs, mut failed_joins) = (Vec::new(), Vec::new());
     for ends in connections(flow, hosts) {
         let connection = (ends.channel, ends.number);
         legs.extend(legs::records(now, flow, connection, (hosts, relays)));
+        failed_joins.extend(joins::records(flow, connection, (hosts, relays)));
         // The subflows of the data sender end at the first proxy on their way.
         let mut first = legs::legs(flow, connection, (hosts, relays));
         first.retain(|leg| leg.number == 0);
@@ -135,6 +137,7 @@ pub(crate) fn flow_record(
         fell_back: connections(flow, hosts).any(fell_back),
         subflows,
         legs,
+        failed_joins,
         messages: Vec::new(),
         pages: Vec::new(),
         deadline: flow.deadline(),

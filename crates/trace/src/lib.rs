@@ -24,8 +24,8 @@ pub use measured::{Measured, MeasuredTable};
 pub use messages::MessageStats;
 pub use metric::{Better, Kind, MetricSpec, Owner, SeriesSpec, TableSpec, Unit};
 pub use record::{
-    FlowRecord, Held, LIMITS, LegRecord, Limited, LinkRecord, MessageRecord, NEVER_ESTABLISHED, PageRecord,
-    RunRecord, SubflowRecord,
+    FlowRecord, Held, JoinRecord, LIMITS, LegRecord, Limited, LinkRecord, MessageRecord, NEVER_ESTABLISHED,
+    PageRecord, RunRecord, SubflowRecord,
 };
 pub use series::{Metric, Series, SeriesKey};
 pub use states::StateTimes;

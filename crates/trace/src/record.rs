@@ -61,6 +61,8 @@ pub struct FlowRecord {
     pub subflows: Vec<SubflowRecord>,
     /// By connection, from the data sender on; empty where no proxy has a part in the connection.
     pub legs: Vec<LegRecord>,
+    /// Joins that failed, by connection.
+    pub failed_joins: Vec<JoinRecord>,
     /// Application messages (for a bulk transfer: the whole transfer, once complete).
     pub messages: Vec<MessageRecord>,
     /// Pages, for applications that have such.
@@ -197,6 +199,23 @@ pub struct LegRecord {
     /// Most bytes that the proxy at its beginning had acknowledged without having them, and most by which its window had passed
     /// that of the receiver; `None` where it carries whole connections.
     pub overreach: Option<[Bytes; 2]>,
+}
+
+/// A subflow of MPTCP whose join failed, as the end saw it that opened it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JoinRecord {
+    /// Connection of the flow, in the order of opening.
+    pub connection: u32,
+    /// Its number among those that this end has opened.
+    pub subflow: u32,
+    /// Node that opened it.
+    pub from: usize,
+    /// Node that its packets go to: a proxy that intercepts them, or the far end.
+    pub to: usize,
+    /// Duplex link over which they leave; `None` if routing decides packet by packet.
+    pub duplex_link: Option<usize>,
+    /// Why it failed.
+    pub failure: &'static str,
 }
 
 /// One link direction.

@@ -497,6 +497,14 @@ impl Connection {
         endpoint.is_established().then(|| endpoint.sender().cwnd())
     }
 
+    /// Why the join of a subflow that this end has opened failed; `None` if it did not, and without MPTCP.
+    pub fn join_failure(&self, subflow: usize) -> Option<&'static str> {
+        match &self.0 {
+            Machine::Mptcp(c) => c.join_failure(subflow),
+            Machine::Tcp(..) | Machine::Sctp(_) | Machine::Subflow(_) => None,
+        }
+    }
+
     /// Counters of a subflow; zeros while it does not exist.
     pub fn stats(&self, subflow: usize) -> SubflowStats {
         if let Machine::Sctp(c) = &self.0 {

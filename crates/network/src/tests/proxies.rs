@@ -1,6 +1,6 @@
 //! Proxies: where connections end, what a proxy holds, and what its legs cost.
 
-use trace::LegRecord;
+use trace::{JoinRecord, LegRecord};
 use units::Bytes;
 
 use super::*;
@@ -246,9 +246,68 @@ fn a_split_proxy_refuses_to_join_what_it_does_not_know() {
     let carried: Vec<u64> = flow.subflows.iter().map(|subflow| subflow.received.0).collect();
     assert_eq!(carried.iter().sum::<u64>(), 1_000_000, "{carried:?}");
     assert_eq!(carried[0], 1_000_000, "all over the path beside the proxy");
-    assert!(flow.subflows.len() > 1, "a join was tried");
+    let failed = |from: usize, to: usize| JoinRecord {
+        connection: 0,
+        subflow: 1,
+        from,
+        to,
+        duplex_link: Some(0),
+        failure: "the answer to MP_JOIN had no MP_JOIN",
+    };
+    let text = beside(&tcp(""), "1MB");
+    let nodes = scenario(&text).nodes;
+    let node = |name: &str| nodes.iter().position(|node| node.name == name).expect("a node");
+    assert_eq!(flow.failed_joins, [failed(node("terminal"), node("gateway"))]);
+    // The sender of a download is the server, to whom the join never came.
+    let down = text.replace(
+        "from = \"terminal\"\nto = \"server\"",
+        "from = \"server\"\nto = \"terminal\"\nopened_by = \"receiver\"",
+    );
+    let flow = &checked(&down, 1).flows[0];
+    assert_eq!(
+        (flow.subflows.len(), flow.failed_joins.clone()),
+        (1, vec![failed(node("terminal"), node("gateway"))])
+    );
     let alone = run(&beside(&tcp(""), "1MB").replace("[[proxy]]", "[[proxy]]\nflows = [\"bulk\"]"), 1, ALL);
     assert_eq!(alone, record, "the same flows, named");
+    let none = &run(&text.replace("[[proxy]]", "[[proxy]]\nflows = []"), 1, ALL).flows[0];
+    assert_eq!((none.failed_joins.len(), none.legs.len()), (0, 0), "it intercepts none");
+    assert!(none.subflows[1].received > Bytes(100_000), "the join reaches the server");
+}
+
+/// A proxy that is the client of MPTCP towards the server, with the split proxy on one of its two ways.
+#[test]
+fn a_join_that_a_proxy_asked_for_is_its_own() {
+    let mptcp = "kind = \"mptcp\"";
+    let first = format!("[[proxy]]\nname = \"box\"\nnode = \"box\"\n{}\n", proxy("mptcp", mptcp, mptcp));
+    let text = beside(&tcp(""), "1MB")
+        .replace("name = \"near\"\n", "name = \"near\"\nfrom = \"box\"\n")
+        .replace("name = \"cellular\"\n", "name = \"cellular\"\nfrom = \"box\"\n")
+        .replace("via = \"cellular\"\n", "via = \"home\"\n")
+        + "[[path]]\nname = \"home\"\nto = \"box\"\nboth = { rate = \"1Gbit/s\", delay = \"1ms\" }\n"
+        + &first;
+    let nodes = scenario(&text).nodes;
+    let record = checked(&text, 1);
+    let [join] = &record.flows[0].failed_joins[..] else { panic!("{:?}", record.flows[0].failed_joins) };
+    assert_eq!([join.from, join.to].map(|node| nodes[node].name.as_str()), ["box", "gateway"]);
+}
+
+#[test]
+fn only_joins_that_were_decided_have_failed() {
+    let lost = |extra: &str| {
+        run(&(beside(&tcp(""), "1MB").replace("[[proxy]]", "[[proxy]]\nflows = []") + extra), 1, ALL)
+    };
+    let down = "[[event]]\nat = \"0s\"\nlink = \"near\"\nset = { up = false }\n";
+    assert_eq!(lost(down).flows[0].failed_joins, [], "the SYN is still being sent");
+    let abort = "[[event]]\nat = \"300ms\"\nflow = \"bulk\"\ndo = { abort = \"reset\" }\n";
+    let flow = &lost(abort).flows[0];
+    assert!(flow.failure.is_some() && flow.subflows.len() == 2, "aborted while it joins");
+    assert_eq!(flow.failed_joins, []);
+    let strips = beside(&tcp(""), "1MB").replace("[[proxy]]", "[[proxy]]\nflows = []");
+    let strips = strips.replace("delay = \"300ms\"", "delay = \"300ms\", strip_mptcp = true");
+    let found = run(&strips, 1, ALL);
+    assert_eq!(found.flows[0].failed_joins.len(), 1, "a middlebox took MP_JOIN away");
+    assert_ne!(found.flows[0].failed_joins[0].to, found.flows[0].failed_joins[0].from);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! `docs/reference/results.md` its rows. May: name and explain. May not: compute.
 
 mod flows;
+mod joins;
 mod legs;
 mod limits;
 mod messages;
@@ -14,6 +15,7 @@ mod subflows;
 use crate::metric::{Kind, MetricSpec, SeriesSpec, TableSpec};
 
 pub use flows::{DELAYS, FLOWS};
+pub use joins::FAILED_JOINS;
 pub use legs::LEGS;
 pub use limits::LIMITED;
 pub use messages::{MEASURES, MESSAGES, PAGES};
@@ -23,7 +25,7 @@ pub use subflows::SUBFLOWS;
 
 /// The tables of results, in the order in which they are handed out.
 pub const TABLES: &[&TableSpec] =
-    &[&RUNS, &FLOWS, &SUBFLOWS, &LEGS, &LINKS, &MESSAGES, &MEASURES, &PAGES, &DELAYS, &SERIES];
+    &[&RUNS, &FLOWS, &SUBFLOWS, &LEGS, &FAILED_JOINS, &LINKS, &MESSAGES, &MEASURES, &PAGES, &DELAYS, &SERIES];
 
 /// Every time series that the project reports; an algorithm of a user may report others.
 pub const TIME_SERIES: &[SeriesSpec] = series::ALL;

@@ -41,6 +41,8 @@ const ADDRESS_LEFT: &str = "its address has left";
 const PEER_ADDRESS_LEFT: &str = "the peer's address has left";
 const ABORTED: &str = "aborted by the application";
 const PEER_ABORTED: &str = "aborted by the peer";
+/// Ends of subflows that say nothing of their handshakes.
+const ENDED_FROM_ABOVE: [&str; 4] = [ADDRESS_LEFT, PEER_ADDRESS_LEFT, ABORTED, PEER_ABORTED];
 
 /// One end of an MPTCP connection.
 #[derive(Debug)]
@@ -273,6 +275,17 @@ impl MptcpConnection {
     pub fn endpoint(&self, subflow: usize) -> Option<(&Endpoint, u64)> {
         let subflow = self.subflows.get(subflow)?;
         Some((subflow.endpoint(), subflow.reinjected_bytes()))
+    }
+
+    /// Why the join of a subflow that this end has opened failed; `None` if it did not, or is not decided.
+    pub fn join_failure(&self, subflow: usize) -> Option<&'static str> {
+        let subflow = self.subflows.get(subflow)?;
+        match subflow.join() {
+            Join::SynSent(_) | Join::AwaitingFourthAck { .. } => {
+                subflow.endpoint().death().filter(|why| !ENDED_FROM_ABOVE.contains(why))
+            }
+            Join::First | Join::AwaitingThirdAck { .. } | Join::Joined => None,
+        }
     }
 
     /// Addresses of a subflow.

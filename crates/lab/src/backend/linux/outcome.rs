@@ -89,6 +89,7 @@ impl<'a> Observed<'a> {
             limited: Vec::new(),
             subflows,
             legs: Vec::new(),
+            failed_joins: Vec::new(),
             messages: talk.messages.clone(),
             pages: talk.pages.clone(),
             deadline: talk.deadline,

@@ -71,6 +71,7 @@ fn flow(start: SimTime, delivered: Bytes, completion: Option<Nanos>, last: SimTi
     });
     FlowRecord {
         legs: Vec::new(),
+        failed_joins: Vec::new(),
         start,
         end,
         completed: completion.is_some(),

@@ -59,6 +59,7 @@ pub(super) fn flow(ran: &AssociationRan, asked: &Association, end: SimTime, last
             .map(|(number, path)| subflow(number, path, ran.established))
             .collect(),
         legs: Vec::new(),
+        failed_joins: Vec::new(),
         messages: transfer.into_iter().collect(),
         pages: Vec::new(),
         deadline: None,
