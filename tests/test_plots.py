@@ -231,7 +231,8 @@ transport = {{ kind = "tcp" }}
 def test_shipped_scenarios_can_be_drawn(file: Path) -> None:
     results = rw.Scenario.load(file).run(seeds=[1])
     drawn = charts(results)
-    legs = ["leg-throughput", "leg-cwnd", "leg-retransmissions", "proxy-held"] if results.legs.height else []
+    of_legs = ["leg-throughput", "leg-cwnd", "leg-srtt", "leg-retransmissions", "proxy-held"]
+    legs = of_legs if results.legs.height else []
     benefit = ["benefit"] if any("@" in flow for flow in results.flows["flow"]) else []
     assert [chart.key for chart in drawn] == [*OVER_TIME, *legs, *benefit, "delay-cdf"]
     assert all(panel.marks for chart in drawn if chart.key != "queue" for panel in chart.panels)
@@ -437,6 +438,7 @@ def test_legs_show_the_chain(tmp_path: Path) -> None:
     assert [key for key in keys if "leg" in key or "proxy" in key] == [
         "leg-throughput",
         "leg-cwnd",
+        "leg-srtt",
         "leg-retransmissions",
         "proxy-held",
     ]
@@ -457,6 +459,11 @@ def test_legs_show_the_chain(tmp_path: Path) -> None:
     assert 250 < held.y.max() <= table["held_max_bytes"][0] / 1e3
     (panel,) = legs.cwnd(chained, None, 2).panels
     assert len(panel.marks) == 2
+    # The mean of the table counts samples, that of the curve time.
+    (panel,) = legs.srtt(chained, None, None).panels
+    trips = [float(np.mean(mark.y)) for mark in panel.marks if isinstance(mark, Line)]
+    means = chained.legs.filter(pl.col("run") == 1).sort("leg")["srtt_mean_s"].to_list()
+    assert trips == pytest.approx([1e3 * mean for mean in means], rel=0.2)
     for figure in (chained.plot.leg_throughput(), chained.plot.leg_cwnd(run=2), chained.plot.proxy_held()):
         assert "chain, seed" in figure.get_suptitle()
         assert "(" in figure.axes[0].get_ylabel()

@@ -7,6 +7,7 @@ import pytest
 
 import ropewalk as rw
 from conftest import ROOT, Ropewalk
+from ropewalk.limits import FAILED, limits
 from ropewalk.problems import problems
 
 CRASH = '\n[[event]]\nat = "10s"\nproxy = "pep"\ncrash = "silent"\n'
@@ -68,3 +69,69 @@ def test_fallback_is_told_by_leg_where_mptcp_ends_at_a_proxy(client: str) -> Non
     else:
         assert told == "download: fell back to TCP in 2 of 2 replications"
         assert set(results.legs["transport"]) == {"tcp"}
+
+
+HYBRID = {
+    "flow.download.app.size": "5MB",
+    "flow.download.to": "box",
+    "proxy.box.flows": "[]",
+    "flow.download.transport.kind": "mptcp",
+    "proxy.gateway.node": "station",
+    "proxy.gateway.kind": "split",
+    "proxy.gateway.client.kind": "tcp",
+}
+"""MPTCP over LTE and a satellite with a proxy that splits TCP, as in the study of proxies."""
+SETS = [word for key, value in HYBRID.items() for word in ("--set", f"{key}={value}")]
+
+
+def test_a_join_that_a_proxy_refuses_is_told_everywhere(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    file, out = ROOT / "scenarios" / "hybrid-access-proxies.toml", tmp_path / "out"
+    told = ropewalk("run", file, *SETS, "--out", out).stdout
+    sentence = (
+        "a join from box to station over satellite failed in 3 of 3 replications: the answer to MP_JOIN had "
+        "no MP_JOIN; the proxy there does not know the connection"
+    )
+    assert f"download: {sentence}" in " ".join(told.split())
+    table = told[told.index("Joins that failed") :]
+    assert "box - station   satellite       3   the answer to MP_JOIN had no MP_JOIN" in table
+    [join] = json.loads(ropewalk("run", file, *SETS, "--json").stdout)["failed_joins"]
+    assert (join["from_node"], join["to_node"], join["path"]) == ("box", "station", "satellite")
+    assert (join["replications"], join["joins"]) == (3, 3)
+    assert rw.Results.read(out).failed_joins.height == 3
+    assert ropewalk("report", out).returncode == 0
+    assert sentence in (out / "report.html").read_text(encoding="utf-8")
+    said = " ".join(ropewalk("why", file, *SETS, "--effort", "quick").stdout.split())
+    assert "Nothing is wrong" not in said
+    assert "1. proxy (" in said
+    assert "--set proxy.gateway.flows=[] " in said
+    assert "--set proxy.gateway.node=gateway --set proxy.gateway.kind=mptcp" in said
+    assert "A join from box to station over satellite failed" in said
+    [flow] = json.loads(ropewalk("why", file, *SETS, "--effort", "quick", "--json").stdout)["flows"]
+    assert (flow["reasons"][0]["cause"], len(flow["failed_joins"])) == ("proxy", 1)
+
+
+def test_results_of_an_earlier_version_have_no_failed_joins() -> None:
+    results = shipped("hybrid-access-proxies").override(list(HYBRID.items())).run([1], series=False)
+    assert any("a join from box" in line for line in problems(results))
+    results.tables["failed_joins"] = results.tables["failed_joins"].select([])
+    assert not [line for line in problems(results) if "join" in line]
+    assert results.summary()["failed_joins"] == []
+    assert shipped("two-geo-beams").override([("duration", "3s")]).run([1]).failed_joins.is_empty()
+
+
+def test_a_crash_is_no_path_that_is_down_and_has_a_price(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    file = tmp_path / "crash.toml"
+    text = (ROOT / "tests" / "why" / "proxy-crash.toml").read_text(encoding="utf-8")
+    file.write_text(text.replace('"silent"', '"reset"'))
+    told = ropewalk("run", file).stdout
+    assert "dl: limits by time: connection failed 75 %" in told
+    assert "path down" not in told.replace("\n", " ")
+    said = " ".join(ropewalk("why", file, "--effort", "quick").stdout.split())
+    assert "connection failed 75 %" in said
+    assert "path down" not in said
+    assert "Without it (--set event.0.at=19.999s): 9.1 Mbit/s, 4.5" in said
+    [flow] = json.loads(ropewalk("why", file, "--effort", "quick", "--json").stdout)["flows"]
+    assert flow["budget"]["path_down"] > 0.7
+    assert flow["reasons"][0]["without"]["goodput_ratio"]["mean"] > 4
+    down = rw.Scenario.load(ROOT / "tests" / "why" / "path_down.toml").run([1])
+    assert all(row.shares[FAILED] == 0.0 for row in limits(down))

@@ -14,8 +14,14 @@ if TYPE_CHECKING:
 
 LEAST = 0.0005
 """Smaller shares are not shown."""
+PATH_DOWN, FAILED = "path down", "connection failed"
+"""The limit of a sender that may not send, and its name where the connection has failed."""
+NAMES = (*catalogue.limits().values(), FAILED)
 ALL = "all"
 """In the place of a path: the connection over all of its paths."""
+
+
+_COLUMN = next(column for column, name in catalogue.limits().items() if name == PATH_DOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,8 @@ def limits(results: Results) -> list[Limited]:
     """A row for each flow with a connection; for one with several paths also a row for each of them."""
     of_paths = _sums(results.subflows, ["flow", "path"]).partition_by("flow", as_dict=True)
     found = []
+    failed = _sums(results.flows.filter(pl.col("failure").is_not_null()), ["flow"])
+    of_failed = dict(failed.select("flow", pl.col(_COLUMN)).iter_rows())
     for row in _sums(results.flows, ["flow"]).iter_rows(named=True):
         table = of_paths.get((row["flow"],))
         paths = [] if table is None else table.rows(named=True)
@@ -43,6 +51,8 @@ def limits(results: Results) -> list[Limited]:
             total = sum(sums[column] for column in catalogue.limits())
             if total > 0:
                 shares = {name: sums[column] / total for column, name in catalogue.limits().items()}
+                shares[FAILED] = of_failed.get(row["flow"], 0.0) / total if sums is row else 0.0
+                shares[PATH_DOWN] = max(0.0, shares[PATH_DOWN] - shares[FAILED])
                 found.append(Limited(row["flow"], path or "", shares))
     return found
 
@@ -67,7 +77,7 @@ def of_capture(results: Results) -> list[Limited]:
             [(ALL, row), *((path["path"], path) for path in paths)] if several else [(paths[0]["path"], row)]
         )
         for path, values in told:
-            shares = dict.fromkeys(catalogue.limits().values(), 0.0)
+            shares = dict.fromkeys(NAMES, 0.0)
             shares |= {
                 limit: (values.get(column) or 0.0) / life for column, limit in OF_CAPTURE.items() if life > 0
             }

@@ -8,6 +8,7 @@ import polars as pl
 
 from ropewalk.facts import Facts, kind
 from ropewalk.numbers import figure
+from ropewalk.summary import failed_joins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,28 @@ def problems(results: Results) -> list[str]:
         name = str(group["flow"][0])
         legs = results.legs.filter(pl.col("flow").cast(pl.String) == name)
         found += [f"{name}: {text}" for text in _of_flow(group, legs, facts)]
+        joins = of_flows(results.failed_joins, [name])
+        found += [f"{name}: {text}" for text in refused(joins, group.height, facts)]
     return found
+
+
+def of_flows(table: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """The rows of some flows; results of earlier versions lack some tables."""
+    return table.filter(pl.col("flow").cast(pl.String).is_in(names)) if table.width else table
+
+
+def refused(joins: pl.DataFrame, replications: int, facts: Facts | None) -> Iterator[str]:
+    """Joins of subflows that failed, and proxies that do not know their connection."""
+    for one in failed_joins(joins):
+        over = "" if one["path"] is None else f" over {one['path']}"
+        several = one["joins"] > one["replications"]
+        what = f"{one['joins']} joins" if several else "a join"
+        text = (
+            f"{what} from {one['from_node']} to {one['to_node']}{over} failed in {one['replications']} "
+            f"of {replications} replications: {one['failure']}"
+        )
+        stops = [] if facts is None else [p for p in facts.proxies if p.node == one["to_node"]]
+        yield f"{text}; the proxy there does not know the connection" if stops else text
 
 
 def size(number: float) -> str:

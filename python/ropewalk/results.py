@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from ropewalk.scenario import Scenario
     from ropewalk.why import Diagnosis
 
-TABLES = ("runs", "flows", "subflows", "legs", "links", "messages", "measures", "pages", "delays", "series")
+TABLES = (
+    *("runs", "flows", "subflows", "legs", "failed_joins", "links"),
+    *("messages", "measures", "pages", "delays", "series"),
+)
 """Names of the tables, as attributes of `Results` and as Parquet files."""
-ADDED = {"legs"}
+ADDED = {"legs", "failed_joins"}
 """Tables that results of an earlier release lack; they are empty then."""
 
 
@@ -128,6 +131,11 @@ class Results:
     def legs(self) -> pl.DataFrame:
         """The connections that proxies make of one: one row per seed, flow, connection, leg and subflow."""
         return self.tables["legs"]
+
+    @property
+    def failed_joins(self) -> pl.DataFrame:
+        """One row per seed, flow, connection and subflow of MPTCP whose join failed."""
+        return self.tables["failed_joins"]
 
     @property
     def links(self) -> pl.DataFrame:

@@ -124,6 +124,21 @@ class LegSummary(TypedDict):
     """Most by which its window passed that of the receiver; null likewise."""
 
 
+class FailedJoinSummary(TypedDict):
+    """Joins of subflows between two nodes that failed in the same way."""
+
+    flow: str
+    from_node: str
+    to_node: str
+    """A proxy that intercepts its packets, or the far end."""
+    path: str | None
+    failure: str
+    replications: int
+    """In which there were some."""
+    joins: int
+    """In all of them together: a flow may have many connections."""
+
+
 class LinkSummary(TypedDict):
     """One link direction."""
 
@@ -151,6 +166,7 @@ class Summary(TypedDict):
     pages: list[PageSummary]
     subflows: list[SubflowSummary]
     legs: list[LegSummary]
+    failed_joins: list[FailedJoinSummary]
     links: list[LinkSummary]
 
 
@@ -171,6 +187,7 @@ def summarise(results: Results) -> Summary:
         pages=[_page(group) for group in _groups(results.pages, "flow", "name")],
         subflows=[_subflow(group) for group in _groups(results.subflows, "flow", "connection", "subflow")],
         legs=[_leg(group) for group in _groups(results.legs, "flow", "connection", "leg")],
+        failed_joins=failed_joins(results.failed_joins),
         links=[_link(group) for group in _groups(results.links, "link")],
     )
     if results.accuracies:
@@ -286,6 +303,22 @@ def _leg(group: pl.DataFrame) -> LegSummary:
         data_ack_ahead_bytes=_estimate(runs, "data_ack_ahead_bytes"),
         window_beyond_bytes=_estimate(runs, "window_beyond_bytes"),
     )
+
+
+def failed_joins(table: pl.DataFrame) -> list[FailedJoinSummary]:
+    """The rows of the table `failed_joins` that are alike but for seed, connection and subflow."""
+    return [
+        FailedJoinSummary(
+            flow=group["flow"][0],
+            from_node=group["from"][0],
+            to_node=group["to"][0],
+            path=group["path"][0],
+            failure=group["failure"][0],
+            replications=group["run"].n_unique(),
+            joins=group.height,
+        )
+        for group in _groups(table, "flow", "from", "to", "path", "failure")
+    ]
 
 
 def _link(group: pl.DataFrame) -> LinkSummary:

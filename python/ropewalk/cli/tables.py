@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ropewalk.results import Results
     from ropewalk.statistics import EstimateDict
     from ropewalk.summary import (
+        FailedJoinSummary,
         FlowSummary,
         LegSummary,
         LinkSummary,
@@ -39,7 +40,7 @@ SHOWN_ROWS = 20
 ENOUGH, WIDE = 10, 0.25
 """Replications, and the half width of an interval as a share of its mean."""
 FEW_SEEDS = "Some intervals are wide, for lack of replications: --seeds 20 makes them narrower."
-TEXTS = {"flow", "message", "page", "path", "leg", "link"}
+TEXTS = {"flow", "message", "page", "path", "leg", "join", "failure", "link"}
 """Headers of columns of words."""
 NAMES = {*TEXTS, "connec-\ntion", "subflow"}
 """Headers of columns that say what a row is about."""
@@ -131,6 +132,14 @@ LEGS: Columns[LegSummary] = {
     "window\nbeyond kB": lambda row: _positive(row["window_beyond_bytes"]),
 }
 
+FAILED_JOINS: Columns[FailedJoinSummary] = {
+    "flow": lambda row: row["flow"],
+    "join": lambda row: f"{row['from_node']} - {row['to_node']}",
+    "path": lambda row: row["path"] or NONE,
+    "joins": lambda row: str(row["joins"]),
+    "failure": lambda row: row["failure"],
+}
+
 LINKS: Columns[LinkSummary] = {
     "link": lambda row: row["link"],
     "utilisation\n%": lambda row: interval(row["utilisation"], 1e-2),
@@ -213,6 +222,17 @@ def show_results(results: Results, asked: Sequence[str] = ("FILE",)) -> None:
             out.paragraph(line)
         out.paragraph(f"Why, and what helps: ropewalk why {shlex.join(asked)}")
         out.line()
+    _show_parts(out, summary)
+    _show_limits(out, results)
+    if links := summary["links"]:
+        busiest = _busiest(links)
+        _show(out, _title("Links", "busiest", len(busiest), len(links)), LINKS, busiest)
+    out.paragraph(_cost(summary))
+    show_exactness(out, results)
+
+
+def _show_parts(out: Printer, summary: Summary) -> None:
+    """Messages, pages, and what flows are made of."""
     # A single transfer has its time of completion in the table of flows.
     if measures := [one for one in summary["measures"] if one["sent"] and one["sent"]["mean"] > 1]:
         _show_first(out, "Messages", MEASURES, measures)
@@ -224,12 +244,8 @@ def show_results(results: Results, asked: Sequence[str] = ("FILE",)) -> None:
         _show_first(out, "Subflows", columns, subflows)
     if legs := summary["legs"]:
         _show_first(out, "Legs", {n: c for n, c in LEGS.items() if several or n != CONNECTION}, legs)
-    _show_limits(out, results)
-    if links := summary["links"]:
-        busiest = _busiest(links)
-        _show(out, _title("Links", "busiest", len(busiest), len(links)), LINKS, busiest)
-    out.paragraph(_cost(summary))
-    show_exactness(out, results)
+    if failed := summary["failed_joins"]:
+        _show_first(out, "Joins that failed", FAILED_JOINS, failed)
 
 
 def _cost(summary: Summary) -> str:
@@ -268,19 +284,17 @@ def few_seeds(estimates: Iterable[Mapping[str, Any] | None]) -> bool:
 
 def _show_limits(out: Printer, results: Results) -> None:
     """The limits of each flow by their share of its time; limits without a share are left out."""
-    from ropewalk import catalogue
-    from ropewalk.limits import LEAST, Limited, limits
+    from ropewalk.limits import LEAST, NAMES, Limited, limits
 
     def share(name: str, row: Limited) -> str:
         return NONE if row.shares[name] < LEAST else f"{100 * row.shares[name]:.1f}"
 
     columns: Columns[Limited] = {"flow": lambda row: row.flow, "path": lambda row: row.path or NONE}
-    for name in catalogue.limits().values():
+    for name in NAMES:
         columns[name.replace(" ", "\n")] = functools.partial(share, name)
     if rows := limits(results):
-        names = catalogue.limits().values()
         # The limit with the smallest shares is left out first.
-        ranks = {name.replace(" ", "\n"): -max(row.shares[name] for row in rows) for name in names}
+        ranks = {name.replace(" ", "\n"): -max(row.shares[name] for row in rows) for name in NAMES}
         _show_first(out, "Limits, % of the time", columns, rows, ranks)
 
 

@@ -81,6 +81,14 @@ class Plots:
         """
         return _figure(legs.cwnd(self._results, flow, run))
 
+    def leg_srtt(self, *, flow: str | None = None, run: int | None = None) -> Figure:
+        """Smoothed round-trip time of each leg over time, the smallest of its subflows.
+
+        Raises:
+            ValueError: no proxy has a part in the flow, or in any.
+        """
+        return _figure(legs.srtt(self._results, flow, run))
+
     def leg_retransmissions(self, *, flow: str | None = None, run: int | None = None) -> Figure:
         """Retransmitted segments of each leg so far, over time.
 
@@ -134,7 +142,7 @@ def charts(results: Results, run: int | None = None) -> list[Chart]:
     over_time = [kind(results, None, run) for kind in kinds]
     over_time += [series.out_of_order(results, None, run), series.queue(results, run)]
     if any("@" not in name for name in results.legs["flow"].unique()):
-        chain = (legs.throughput, legs.cwnd, legs.retransmissions, legs.held)
+        chain = (legs.throughput, legs.cwnd, legs.srtt, legs.retransmissions, legs.held)
         over_time += [kind(results, None, run) for kind in chain]
     return [*over_time, *found]
 

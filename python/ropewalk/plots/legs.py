@@ -85,6 +85,20 @@ def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
     return _chart(results, choice, names, label_of("cwnd_bytes"), (panels, text))
 
 
+def srtt(results: Results, flow: str | None, run: int | None) -> Chart:
+    """See `Plots.leg_srtt`."""
+    choice = _choice(results, flow, run)
+
+    def line(name: str, leg: Leg, colour: str, dash: str) -> Line | None:
+        at, value = _samples(results, name, leg, "srtt_s", choice.run, least=True)
+        return Line(leg.label, at, value / scale_of("srtt_s"), colour, dash) if len(at) else None
+
+    panels = _panels(results, choice, line)
+    text = "Smoothed, as the end that sends the data sees it, the smallest of all subflows and connections."
+    names = ("leg-srtt", "Round-trip time per leg", LEGEND)
+    return _chart(results, choice, names, label_of("srtt_s"), (panels, text))
+
+
 def held(results: Results, flow: str | None, run: int | None) -> Chart:
     """See `Plots.proxy_held`."""
     choice = _choice(results, flow, run)
@@ -141,13 +155,14 @@ def _legs(results: Results, flow: str, run: int) -> list[Leg]:
     return found
 
 
-def _samples(results: Results, flow: str, leg: Leg, metric: str, run: int) -> tuple[Reals, Reals]:
-    """Times in s and values of one leg; the first is the sum of its subflows."""
+def _samples(
+    results: Results, flow: str, leg: Leg, metric: str, run: int, *, least: bool = False
+) -> tuple[Reals, Reals]:
+    """Times in s and values of one leg; of the subflows of the first their sum, or the least."""
     if leg.number:
         return whole(samples_of(results, flow, f"leg{leg.number}_{metric}", run))
-    return whole(
-        samples_of(results, flow, metric, run).group_by("t_s").agg(pl.col("value").sum()).sort("t_s")
-    )
+    value = pl.col("value").min() if least else pl.col("value").sum()
+    return whole(samples_of(results, flow, metric, run).group_by("t_s").agg(value).sort("t_s"))
 
 
 def _panels(

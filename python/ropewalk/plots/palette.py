@@ -22,6 +22,7 @@ LIMITS = {
     "recovery": "#7B5EA7",
     "handshake": "#F0E442",
     "path down": "#3A3A3A",
+    "connection failed": "#8C1D18",
 }
 """Colours of the limits in the ribbon under a plot; pale ones are no problem."""
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from ropewalk import catalogue
+from ropewalk.limits import FAILED, PATH_DOWN
 from ropewalk.plots import worth
 from ropewalk.plots.model import INK, QUIET, Axis, Band, Chart, Line, Panel, Stack, Strip
 from ropewalk.plots.palette import PALETTE, colours, looks
@@ -162,16 +163,25 @@ def strips_of(results: Results, flow: str, run: int) -> list[Strip]:
     if samples.is_empty():
         return []
     subflows = _subflows(results, flow, run)
-    found = [Strip(subflow.short, _spans(*points_of(samples, subflow))) for subflow in subflows[:MAX_STRIPS]]
+    names = list(catalogue.limits().values())
+    if len(subflows) == 1 and failed(results, flow, run):
+        names[names.index(PATH_DOWN)] = FAILED
+    spans = [_spans(*points_of(samples, subflow), names) for subflow in subflows[:MAX_STRIPS]]
+    found = [Strip(subflow.short, span) for subflow, span in zip(subflows, spans, strict=False)]
     left = len(subflows) - len(found)
     return [*found, Strip(f"{left} more left out", [])] if left else found
 
 
-def _spans(at: Reals, limit: Reals) -> list[tuple[float, float, str]]:
+def failed(results: Results, flow: str, run: int) -> bool:
+    """The connection of a flow, or one of them."""
+    own = (pl.col("flow").cast(pl.String) == flow) & (pl.col("run") == run)
+    return "failure" in results.flows.columns and results.flows.filter(own)["failure"].is_not_null().any()
+
+
+def _spans(at: Reals, limit: Reals, names: list[str]) -> list[tuple[float, float, str]]:
     """Samples of the limit as spans; a sample speaks for the time since the one before."""
     if not len(at):
         return []
-    names = list(catalogue.limits().values())
     begin = np.concatenate([at[:1], at[:-1]])
     # Packets of a capture do not always tell.
     code = np.where(np.isfinite(limit), limit, -1.0)

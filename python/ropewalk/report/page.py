@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from ropewalk import catalogue, numbers
+from ropewalk import numbers
 from ropewalk.limits import LEAST
+from ropewalk.limits import NAMES as LIMIT_NAMES
 from ropewalk.pages import render
 from ropewalk.plots.palette import LIMITS
 from ropewalk.plots.scales import OWN_SCALES, own_scales
@@ -257,8 +258,7 @@ def _what(source: Source) -> Markup:
 
 def _limits(source: Source) -> Markup:
     """The limits of the flows: the diagnosis if there is one, and the shares of time."""
-    names = catalogue.limits().values()
-    shown = [name for name in names if any(row.shares[name] >= LEAST for row in source.limits)]
+    shown = [name for name in LIMIT_NAMES if any(row.shares[name] >= LEAST for row in source.limits)]
     left_out = (
         f"The first {MOST_LIMITED} of {len(source.limits)} rows." if len(source.limits) > MOST_LIMITED else ""
     )

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from ropewalk.study.manifest import CaseEntry
 
-SMALL_TABLES = ("runs", "flows", "subflows", "legs", "links", "messages", "measures", "pages")
+SMALL_TABLES = (
+    *("runs", "flows", "subflows", "legs", "failed_joins"),
+    *("links", "messages", "measures", "pages"),
+)
 """Read together: a figure hardly ever needs one alone."""
 POOLED_APART = 3.0
 """Standard deviations between groups from which on they should not be pooled."""
@@ -157,6 +160,11 @@ class StudyResults:
     def legs(self) -> pl.DataFrame:
         """One row per case, seed, flow, connection, leg and subflow where a proxy has a part."""
         return self.table("legs")
+
+    @property
+    def failed_joins(self) -> pl.DataFrame:
+        """One row per case, seed, flow, connection and subflow of MPTCP whose join failed."""
+        return self.table("failed_joins")
 
     @property
     def links(self) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ropewalk import _core
 from ropewalk.facts import COUPLED, kind, quantity
-from ropewalk.why.proxies import correct, without_crashes
+from ropewalk.why.proxies import correct, left_out, without_crashes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -114,6 +114,8 @@ class Case:
     """A queue of its data is far too long or far too short for its path."""
     acks_wait: bool
     """A direction of its ACKs is full, or drops them."""
+    refused_at: tuple[str, ...]
+    """Nodes to which joins of its subflows went that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,7 +447,11 @@ def _capable(case: Case) -> Iterator[Settings]:
 
 
 def _correct_proxies(case: Case) -> Iterator[Settings]:
-    yield from correct(case.facts, case.flow)
+    yield from correct(case.facts, case.flow, case.refused_at)
+
+
+def _no_proxies(case: Case) -> Iterator[Settings]:
+    yield from left_out(case.facts, case.flow, case.refused_at)
 
 
 def _no_crashes(case: Case) -> Iterator[Settings]:
@@ -472,6 +478,7 @@ def _readers(case: Case) -> Iterator[Settings]:
 TABLE: tuple[Row, ...] = (
     Row("fallback", _capable, least=0.0),
     Row("proxy", _correct_proxies, least=0.0),
+    Row("proxy", _no_proxies, least=0.0),
     Row("proxy", _no_crashes, is_cure=False, least=0.0),
     Row("receive_window", _receive_windows),
     Row("receive_window", _more_of_receive),

@@ -6,7 +6,9 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ropewalk.problems import fell_back
+import polars as pl
+
+from ropewalk.problems import fell_back, refused
 from ropewalk.statistics import estimate
 from ropewalk.why.budget import best_path, budget, goodput, rows, waits_for_messages
 from ropewalk.why.candidates import ACTS, TAIL, Candidate, Case, candidates, is_suspect, single_paths, times
@@ -51,6 +53,8 @@ class Proof:
     gain: float = 1.0
     """Best ratio of its changes that help."""
     cures: list[Cure] = field(default_factory=list)
+    without: Cure | None = None
+    """The best change that is no cure."""
 
 
 def look(bench: Bench, facts: Facts, flow: Flow) -> Seen:
@@ -74,6 +78,7 @@ def look(bench: Bench, facts: Facts, flow: Flow) -> Seen:
         bool(fell_back(own, bench.base.legs)),
         any(is_odd(one) for one in data),
         any(one.busy >= CROWDED or one.dropped > 0 for one in acks),
+        tuple(rows(bench.base.failed_joins, flow)["to"].cast(pl.String).unique(maintain_order=True)),
     )
     rate = estimate(goodput(bench.base, flow).values())
     return Seen(case, bench.base, seen_paths, data, acks, rate.mean if rate else 0.0, lifetime)
@@ -132,10 +137,12 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
             continue
         if not reasons and cause not in {"capacity", "application", "fallback"}:
             cures = sorted([*cures, *alone], key=lambda cure: -cure.ratio.mean)
-        reasons.append(
-            Reason(cause, min(1.0, shares[cause]), evidence(cause, seen), tuple(cures[:MOST_CURES]))
-        )
-    if reasons and reasons[0].cause == "capacity" and not any(reason.cures for reason in reasons):
+        without = proofs[cause].without if cause in proofs else None
+        share = min(1.0, shares[cause])
+        reasons.append(Reason(cause, share, evidence(cause, seen), tuple(cures[:MOST_CURES]), without))
+    joins = tuple(refused(rows(bench.base.failed_joins, flow), len(bench.base.origin.seeds), seen.case.facts))
+    nothing = not joins and not any(reason.cures for reason in reasons)
+    if reasons and reasons[0].cause == "capacity" and nothing:
         reasons[0] = replace(reasons[0], evidence=f"{reasons[0].evidence}. Nothing is wrong")
     if not reasons and alone:
         reasons = [Reason("scheduler", _alone_share(seen, alone), evidence("scheduler", seen), tuple(alone))]
@@ -147,7 +154,15 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
         vs_best=estimate(rates[seed] / best[seed] for seed in rates if best.get(seed)),
         best_path=path,
         proxies=at_proxies(bench.base, flow),
+        failed_joins=joins,
+        failed=_failed(rows(bench.base.flows, flow)),
     )
+
+
+def _failed(flows: pl.DataFrame) -> bool:
+    """The connections have failed that could not send because of a path."""
+    held = flows.filter(pl.col("limited_path_down_s") > 0)
+    return held.height > 0 and held["failure"].null_count() == 0
 
 
 def _gain(proofs: dict[Cause, Proof], cause: Cause) -> float:
@@ -168,8 +183,11 @@ def _proofs(bench: Bench, seen: Seen, best: dict[int, float]) -> dict[Cause, Pro
             continue
         proof = proofs.setdefault(candidate.cause, Proof())
         proof.gain = max(proof.gain, ratio.mean)
+        found = _cure(bench, trial, candidate.flow, best)
         if candidate.is_cure:
-            proof.cures.append(_cure(bench, trial, candidate.flow, best))
+            proof.cures.append(found)
+        elif proof.without is None or found.ratio.mean > proof.without.ratio.mean:
+            proof.without = found
     for proof in proofs.values():
         proof.cures = _distinct(proof.cures)
     return proofs

@@ -302,6 +302,11 @@ def _proxy(seen: Seen) -> str:
             )
             parts.append(f"the proxy at {one.node} crashes at {', '.join(crashes)}{lost}")
         parts += overreach(one.node, one.ahead_bytes, one.beyond_bytes)
+    refusing = [one.node for one in facts.proxies_of(flow) if one.node in seen.case.refused_at]
+    parts += [
+        f"the proxy at {node} does not know the connection and refuses the join: the path over it is idle"
+        for node in dict.fromkeys(refusing)
+    ]
     kinds = {one.kind for one in facts.proxies_of(flow)}
     if not parts and ONE_SUBFLOW in kinds:
         parts.append("a proxy acts as the end of one subflow of several")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ropewalk.limits import ALL, limits
+from ropewalk.limits import ALL, FAILED, PATH_DOWN, limits
 from ropewalk.numbers import count, percent
 from ropewalk.statistics import estimate
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WORSE = 0.95
 """A flow with less than this part of the goodput of its best path alone is worth a word."""
-HELD = frozenset({"receive window", "send buffer", "pacing", "scheduler", "handshake", "path down"})
+HELD = frozenset({"receive window", "send buffer", "pacing", "scheduler", "handshake", PATH_DOWN, FAILED})
 """Limits that are no matter of course: windows, recovery and applications always limit a flow."""
 LONG = 0.2
 """Part of the time in such limits from which they are worth a word."""

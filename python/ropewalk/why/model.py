@@ -54,6 +54,8 @@ class ReasonDict(TypedDict):
     share: float
     evidence: str
     cures: list[CureDict]
+    without: NotRequired[CureDict]
+    """The scenario without the cause, where no operator can have that: the price of the cause."""
 
 
 class AtProxyDict(TypedDict):
@@ -77,6 +79,8 @@ class FlowDict(TypedDict):
     reasons: list[ReasonDict]
     proxies: NotRequired[list[AtProxyDict]]
     """If proxies are on its way."""
+    failed_joins: NotRequired[list[str]]
+    """If some have failed."""
 
 
 class DiagnosisDict(TypedDict):
@@ -117,6 +121,8 @@ class Reason:
     """In words, with the figures that say so."""
     cures: tuple[Cure, ...] = ()
     """Best first."""
+    without: Cure | None = None
+    """The scenario without the cause, such as a loss or a crash: no cure, but what it costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +175,10 @@ class FlowDiagnosis:
     """The path that is most often the best one."""
     proxies: tuple[AtProxy, ...] = ()
     """On its way, from the data sender on."""
+    failed_joins: tuple[str, ...] = ()
+    """Joins of its subflows that failed, in words."""
+    failed: bool = False
+    """Its connection has failed wherever it could not send because of a path."""
 
     def to_dict(self) -> FlowDict:
         """For JSON."""
@@ -180,6 +190,8 @@ class FlowDiagnosis:
         )
         if self.proxies:
             flow["proxies"] = [proxy.to_dict() for proxy in self.proxies]
+        if self.failed_joins:
+            flow["failed_joins"] = list(self.failed_joins)
         return flow
 
 
@@ -208,9 +220,14 @@ class Diagnosis:
         return "\n".join(lines(self))
 
 
+def _cure(cure: Cure) -> CureDict:
+    ratio = RatioDict(mean=cure.ratio.mean, ci95=cure.ratio.ci95)
+    return CureDict(set=cure.overrides(), goodput_ratio=ratio)
+
+
 def _reason(reason: Reason) -> ReasonDict:
-    cures = [
-        CureDict(set=cure.overrides(), goodput_ratio=RatioDict(mean=cure.ratio.mean, ci95=cure.ratio.ci95))
-        for cure in reason.cures
-    ]
-    return ReasonDict(cause=reason.cause, share=reason.share, evidence=reason.evidence, cures=cures)
+    cures = [_cure(cure) for cure in reason.cures]
+    found = ReasonDict(cause=reason.cause, share=reason.share, evidence=reason.evidence, cures=cures)
+    if reason.without is not None:
+        found["without"] = _cure(reason.without)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -50,19 +51,44 @@ def at_proxies(results: Results, flow: Flow) -> tuple[AtProxy, ...]:
     )
 
 
-def correct(facts: Facts, flow: Flow) -> Iterator[tuple[Setting, ...]]:
-    """A proxy that ends all subflows in the place of one that ends one of them: each path leads to its node.
+def correct(facts: Facts, flow: Flow, refused_at: tuple[str, ...]) -> Iterator[tuple[Setting, ...]]:
+    """A proxy that ends all subflows in the place of one that ends one of them, or refuses to join them.
 
-    Nothing where a path that passes it has links that cannot be led there by one key.
+    It moves to a node that all paths cross, or each path leads to its node: where keys can say so.
     """
     for proxy in facts.proxies_of(flow):
-        if proxy.kind != ONE_SUBFLOW or not flow.is_mptcp:
+        if not flow.is_mptcp or (proxy.kind != ONE_SUBFLOW and proxy.node not in refused_at):
             continue
+        for node in _crossed_by_all(flow):
+            yield ((f"{proxy.key}.node", node), *_of_kind(proxy, "mptcp"))
         led = _led_to(proxy, flow)
-        if led is None:
-            continue
-        for kind in CORRECT:
-            yield (*led, (f"{proxy.key}.kind", kind), (f"{proxy.key}.client.kind", "mptcp"))
+        if led is not None:
+            for kind in CORRECT:
+                yield (*led, *_of_kind(proxy, kind))
+
+
+def _of_kind(proxy: Proxy, kind: str) -> tuple[Setting, Setting]:
+    return (f"{proxy.key}.kind", kind), (f"{proxy.key}.client.kind", "mptcp")
+
+
+def _crossed_by_all(flow: Flow) -> list[str]:
+    """Nodes on every way of a flow, without its ends."""
+    inner = [stations[1:-1] for stations in flow.stations]
+    return [node for node in (inner[0] if inner else ()) if all(node in nodes for nodes in inner)]
+
+
+def left_out(facts: Facts, flow: Flow, refused_at: tuple[str, ...]) -> Iterator[tuple[Setting, ...]]:
+    """A proxy that refuses to join subflows lets the flow pass."""
+    for proxy in facts.proxies_of(flow):
+        if flow.is_mptcp and proxy.node in refused_at:
+            others = [one.name for one in facts.flows if one is not flow and _meets(facts, proxy, one)]
+            yield ((f"{proxy.key}.flows", json.dumps(others)),)
+
+
+def _meets(facts: Facts, proxy: Proxy, flow: Flow) -> bool:
+    """It may intercept a flow."""
+    crosses = any(proxy.node in stations[1:-1] for stations in flow.stations)
+    return crosses and flow.transport["kind"] in {"tcp", "mptcp"} and proxy in facts.proxies_of(flow)
 
 
 def _led_to(proxy: Proxy, flow: Flow) -> tuple[Setting, ...] | None:

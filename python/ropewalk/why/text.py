@@ -6,6 +6,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
+from ropewalk.limits import FAILED, PATH_DOWN
 from ropewalk.numbers import count, interval, percent
 from ropewalk.problems import size
 from ropewalk.why.evidence import duration, mbit
@@ -35,10 +36,12 @@ def lines(diagnosis: Diagnosis, width: int = WIDTH) -> list[str]:
 def flow_lines(flow: FlowDiagnosis, width: int = WIDTH) -> list[str]:
     """One flow."""
     found = _wrapped(headline(flow), width)
-    if told := spent(flow.budget):
+    if told := spent(flow.budget, failed=flow.failed):
         found += _wrapped(f"Limits, by time: {told}", width, 2)
     for proxy in flow.proxies:
         found += _wrapped(held(proxy), width, 2)
+    for join in flow.failed_joins:
+        found += _wrapped(f"{join[:1].upper()}{join[1:]}.", width, 2)
     for number, reason in enumerate(flow.reasons, 1):
         found += _reason(number, reason, width)
     if not flow.reasons:
@@ -58,10 +61,12 @@ def headline(flow: FlowDiagnosis) -> str:
     return told
 
 
-def spent(budget: dict[str, float]) -> str:
-    """Limits and their shares of the time, the largest first."""
-    found = sorted(budget.items(), key=lambda item: -item[1])
-    return ", ".join(f"{name.replace('_', ' ')} {percent(share)}" for name, share in found if share >= LEAST)
+def spent(budget: dict[str, float], *, failed: bool = False) -> str:
+    """Limits and their shares of the time, the largest first; `failed`: the connection, and no path."""
+    named = {name.replace("_", " "): share for name, share in budget.items() if share >= LEAST}
+    found = sorted(named.items(), key=lambda item: -item[1])
+    other = {PATH_DOWN: FAILED} if failed else {}
+    return ", ".join(f"{other.get(name, name)} {percent(share)}" for name, share in found)
 
 
 def held(proxy: AtProxy) -> str:
@@ -98,6 +103,9 @@ def _reason(number: int, reason: Reason, width: int) -> list[str]:
         else:
             found += [f"     {key}" for key in keys]
             found += _wrapped(told(cure), width, 9)
+    if reason.without is not None:
+        changed = " ".join(f"--set {override}" for override in reason.without.overrides())
+        found += _wrapped(f"Without it ({changed}): {told(reason.without)}.", width, 5)
     if not reason.cures and reason.cause not in {"capacity", "application"}:
         found += _wrapped("No change that was tried helps against it.", width, 5)
     return found
