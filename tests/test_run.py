@@ -64,7 +64,7 @@ def test_json_is_one_object_of_the_documented_form(ropewalk: Ropewalk, small: Pa
     summary: dict[str, Any] = json.loads(done.stdout)
     assert list(summary) == [
         *("scenario", "model_version", "backend", "seeds", "duration_s", "events", "packet_hops", "cpu_s"),
-        *("flows", "measures", "pages", "subflows", "legs", "links"),
+        *("flows", "measures", "pages", "subflows", "legs", "failed_joins", "links"),
     ]
     assert summary["scenario"] == "small"
     assert summary["seeds"] == [1, 2, 3]
