@@ -91,12 +91,12 @@ def srtt(results: Results, flow: str | None, run: int | None) -> Chart:
 
     def line(name: str, leg: Leg, colour: str, dash: str) -> Line | None:
         at, value = _samples(results, name, leg, "srtt_s", choice.run, least=True)
-        return Line(leg.label, at, value / scale_of("srtt_s"), colour, dash) if len(at) else None
+        return Line(leg.label, at, value * 1e3, colour, dash) if len(at) else None
 
     panels = _panels(results, choice, line)
     text = "Smoothed, as the end that sends the data sees it, the smallest of all subflows and connections."
     names = ("leg-srtt", "Round-trip time per leg", LEGEND)
-    return _chart(results, choice, names, label_of("srtt_s"), (panels, text))
+    return _chart(results, choice, names, "smoothed RTT (ms)", (panels, text))
 
 
 def held(results: Results, flow: str | None, run: int | None) -> Chart:
