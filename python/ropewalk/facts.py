@@ -120,7 +120,7 @@ class Flow:
     @property
     def window_share(self) -> float:
         """Receive window over the size of the receive buffer, which Linux counts with its overhead."""
-        return IN_MEMORY if self.transport.get("receive_counts") == "memory" else 1.0
+        return IN_MEMORY if self.transport.get("receive_counts") in ("memory", "subflow-memory") else 1.0
 
     @property
     def congestion(self) -> str:

@@ -1,7 +1,7 @@
-//! The profile `linux` beside the kernel: eight scenarios that ran on Linux 6.18 over emulated links, with the figures that were
+//! The profiles `linux` and `linux-6.18` beside the kernel: nine scenarios that ran on Linux 6.18 over emulated links, with the figures that were
 //! recorded there (goodput of five seeds, 18 for the coupled control, and drops of queues).
 //!
-//! Goodput is to be within 5 % of the kernel's mean (K7 is not), drops within 25 %. The scenarios have the memory of a segment of that kernel (`header_room`) and
+//! Goodput is to be within 5 % of the kernel's mean (K13 is not), drops within 25 %. The scenarios have the memory of a segment of that kernel (`header_room`) and
 //! the writes of its program (`write_size`).
 
 use std::num::NonZeroUsize;
@@ -160,7 +160,7 @@ fn k5_an_outage() {
 #[test]
 fn k6_two_subflows_beside_one_tcp() {
     for (congestion, kernel, (least, most)) in [("newreno", 11.89, (1.9, 2.0)), ("lia", 7.78, (0.95, 1.1))] {
-        let tables = run("k6.toml", &[("flow.up.transport.congestion", congestion)], 60);
+        let tables = run("k6.toml", &[("flow.up.transport.congestion", congestion)], 200);
         let (up, other) = (goodput(&tables, "up"), goodput(&tables, "competitor"));
         near(&format!("K6, {congestion}"), up, kernel, 0.05);
         let ratio = up / other;
@@ -168,16 +168,22 @@ fn k6_two_subflows_beside_one_tcp() {
     }
 }
 
-/// `receive_buffer` is SO_RCVBUF under this profile. Five runs of the kernel range over 0.31, and so do runs here whose delays
-/// vary by as little as the recording emulator's did, 50 us. This one is outside: +13 % (`docs/reference/profiles.md`).
+/// `receive_buffer` is SO_RCVBUF under this profile. Five runs of the kernel range over 0.31, and three later ones from 8.36 to 8.81. Delays
+/// vary by as little as the recording emulator's did, 50 us.
 #[test]
 fn k7_a_small_receive_buffer() {
     let jitter =
         |ms: u32| format!(r#"{{ kind = "uniform", min = "{ms}ms", max = "{ms}050us", reorder = false }}"#);
     let sets = [("path.a.both.delay", &*jitter(50)), ("path.b.both.delay", &*jitter(150))];
-    let found = goodput(&run("k7.toml", &sets, 10), "up");
-    // The kernel has 8.14. The difference is known, and this holds the simulator to its present figure.
-    near("K7, outside", found, 9.25, 0.02);
+    near("K7", goodput(&run("k7.toml", &sets, 10), "up"), 8.14, 0.05);
+}
+
+/// LTE and GEO with losses over tcp_rmem of 512 KiB. Nine runs of the kernel had 5.0 Mbit/s in the mean.
+#[test]
+fn k13_a_small_buffer_over_lte_and_geo() {
+    let found = goodput(&run("k13.toml", &[], 10), "download");
+    // A window of 322 kB, where the kernel had 262 to 287. This holds the simulator to its present figure.
+    near("K13, outside", found, 6.25, 0.02);
 }
 
 #[test]

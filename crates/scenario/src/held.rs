@@ -73,7 +73,11 @@ words! {
     RtoRule { "rfc" => Self::Rfc, "ns3" => Self::Ns3 }
     SsthreshFrom { "flight" => Self::Flight, "cwnd" => Self::Cwnd }
     FlightAfterTimeout { "retransmitted" => Self::Retransmitted, "outstanding" => Self::Outstanding }
-    ReceiveCounts { "payload" => Self::Payload, "memory" => Self::Memory }
+    ReceiveCounts {
+        "payload" => Self::Payload,
+        "memory" => Self::Memory,
+        "subflow-memory" => Self::SubflowMemory,
+    }
     IdleRestart { "never" => Self::Never, "initial" => Self::Initial, "halving" => Self::Halving }
     RetransmissionPolicy {
         "same-path" => Self::SamePath,

@@ -9,8 +9,8 @@ use scenario::model::Transport;
 use scenario::profiles;
 use transport::config::{
     AckConfig, BufferConfig, ConnectionBuffer, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig,
-    ReceiveCounts, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig,
-    SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
+    ReceiveCounts, RecoveryConfig, RecoveryKind, Reinjection, Reliability, RtoConfig, RtoFloor, RtoRule,
+    SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
 };
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
@@ -114,6 +114,17 @@ fn linux_5_15_differs_in_the_send_buffer() {
             SendBuffer::Expand { max: Bytes(4 << 20), connection: ConnectionBuffer::Largest };
     });
     assert_eq!(*transport("linux-5.15", "mptcp").tcp, wanted);
+}
+
+#[test]
+fn linux_6_18_is_the_kernel_where_several_subflows_meet() {
+    let (linux, kernel) = (transport("linux", "mptcp"), transport("linux-6.18", "mptcp"));
+    let wanted =
+        TcpConfig::clone(&linux.tcp).with(|c| c.buffers.receive_counts = ReceiveCounts::SubflowMemory);
+    assert_eq!(*kernel.tcp, wanted);
+    let mptcp = |transport: &Transport| transport.mptcp.clone().unwrap();
+    assert_eq!(mptcp(&kernel).config.reinjection, Reinjection::Upstream);
+    assert_eq!(mptcp(&kernel).scheduler.name(), "minratio");
 }
 
 #[test]
@@ -410,15 +421,18 @@ fn rfc_of_associations() {
 fn each_is_complete_and_listed() {
     let all = profiles();
     let names: Vec<&str> = all.iter().map(|p| p.name).collect();
-    assert_eq!(names, ["linux", "linux-5.15", "ns3", "opnet2007", "rfc", "freebsd", "inet", "scps", "stp"]);
+    assert_eq!(
+        names,
+        ["linux", "linux-5.15", "linux-6.18", "ns3", "opnet2007", "rfc", "freebsd", "inet", "scps", "stp"]
+    );
     for profile in &all {
         assert!(!profile.summary.is_empty() && !profile.source.is_empty(), "{}", profile.name);
         // All keys of TCP; only `receive_buffer_max` may be missing. Then what differs for subflows.
         let plain = profile.values.iter().filter(|(key, _)| !key.contains('.')).count();
-        assert!((39..=40).contains(&plain), "{}: {plain}", profile.name);
+        assert!((39..=41).contains(&plain), "{}: {plain}", profile.name);
         let multipath = profile.values.iter().any(|(key, _)| key == "mptcp.scheduler");
         assert_eq!(multipath, !["scps", "stp"].contains(&profile.name), "{}", profile.name);
     }
-    let get = |key: &str| all[2].values.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str());
+    let get = |key: &str| all[3].values.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str());
     assert_eq!((get("mss"), get("mptcp.congestion")), (Some("\"1000B\""), Some("\"lia\"")));
 }

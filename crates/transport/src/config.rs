@@ -283,6 +283,17 @@ pub enum ReceiveCounts {
     Payload,
     /// Memory as Linux reckons it, see [`crate::tcp::buffers::ReceiveBuffer`].
     Memory,
+    /// The same, of which each subflow of an MPTCP connection has its own, as in Linux 6.18 (`mptcp_space`): the window of the connection
+    /// pays for nothing that a subflow holds, follows the least ratio of window to memory of all subflows, and is told again
+    /// by a subflow that told a small one itself. Without MPTCP it is `Memory`.
+    SubflowMemory,
+}
+
+impl ReceiveCounts {
+    /// Sizes are memory.
+    pub fn is_memory(self) -> bool {
+        self != Self::Payload
+    }
 }
 
 /// How the expanding send buffer of an MPTCP connection follows those of its subflows.

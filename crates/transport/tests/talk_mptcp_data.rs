@@ -505,8 +505,9 @@ fn limited_transmit_on_a_subflow() {
     }
 }
 
-/// Linux since 5.15: a timeout of a subflow repeats there only. The timer of the connection, which was set to what was
-/// left of that of the subflow, gives the fragment at the Data ACK to a subflow without anything unacknowledged.
+/// Linux since 5.15: a timeout of a subflow repeats there only. The timer of the connection starts with the Data ACK, for as long as
+/// the timer of the subflow had when data was last given out, and gives the fragment at the Data ACK to a subflow without anything
+/// unacknowledged.
 #[test]
 fn reinjection_by_the_timer_of_the_connection() {
     let mptcp = MptcpConfig { reinjection: Reinjection::Upstream, ..setups::mptcp() };
@@ -516,21 +517,21 @@ fn reinjection_by_the_timer_of_the_connection() {
         .play(
             " 300  < [1] . ack 1 dack s5
               450  > . s1..s2 again dsn s1
-              450  > [1] . s0..s6 dsn s5
-              450  = [1] reinjected 8592
-              500  < [1] . ack s6 dack s11
-              500  = acked 15752",
+              550  > [1] . s0..s6 dsn s5
+              550  = [1] reinjected 8592
+              600  < [1] . ack s6 dack s11
+              600  = acked 15752",
         );
 }
 
-/// A subflow that stays silent for more than four ends of the timer is stale: its data goes elsewhere, and nothing new
+/// A subflow that stays silent for more than four ends of the timer is stale: everything without Data ACK is placed anew, and nothing new
 /// is sent on it until an ACK of it arrives. The scheduler would use both in turn.
 #[test]
 fn a_stale_subflow_gets_nothing_until_an_ack_of_it_arrives() {
     let wire = |ms| Wire { delay: Nanos::from_millis(ms), rate: Some(BitsPerSecond(2_000_000)) };
     let (cut, back) = (SimTime::from_secs(2), SimTime::from_secs(30));
-    let run = |reinjection, until| {
-        let mptcp = MptcpConfig { reinjection, ..setups::mptcp() };
+    let run_on = |reinjection, reinject_on, until| {
+        let mptcp = MptcpConfig { reinjection, reinject_on, ..setups::mptcp() };
         let buffer = Bytes(200_000);
         let config = setups::tcp().with(|c| {
             c.buffers.receive_buffer = buffer;
@@ -541,7 +542,11 @@ fn a_stale_subflow_gets_nothing_until_an_ack_of_it_arrives() {
         let mut duo =
             Duo::new(client, server, vec![wire(20), wire(25)], Bytes(100_000_000)).with_faults(faults, 1);
         duo.run(until);
-        (duo.server.delivered().0, duo.client.stats(1))
+        (duo.server.delivered().0, duo.client.stats(1), duo.client.stats(0).reinjected_bytes)
+    };
+    let run = |reinjection, until| {
+        let (delivered, stats, _) = run_on(reinjection, ReinjectOn::Scheduler, until);
+        (delivered, stats)
     };
     let at = SimTime::from_secs;
     // Without reinjection what was on the path holds the others up as soon as the window is full.
@@ -553,6 +558,12 @@ fn a_stale_subflow_gets_nothing_until_an_ack_of_it_arrives() {
         stale.bytes_sent - before.bytes_sent,
         1432 * (stale.timeouts - before.timeouts),
         "its own repeats alone"
+    );
+    let [everything, its_own] = [ReinjectOn::Scheduler, ReinjectOn::LowestRtt]
+        .map(|reinject_on| run_on(Reinjection::Upstream, reinject_on, at(28)).2);
+    assert!(
+        everything > its_own && its_own > 0,
+        "data of the other is sent again too: {everything} {its_own}"
     );
     let (_, well) = run(Reinjection::Upstream, at(80));
     assert!(well.bytes_sent > stale.bytes_sent + 4_000_000, "{stale:?} {well:?}");

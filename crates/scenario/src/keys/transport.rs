@@ -88,7 +88,7 @@ pub(crate) static TRANSPORT: Section = Section {
         mptcp(
             "reinjection",
             words(Reinjection::WORDS),
-            Fallback::Text("timeout"),
+            Fallback::Profile,
             "data of a subflow is sent again elsewhere at its first timeout, only when it dies, or as Linux since 5.15 does",
         ),
         mptcp(
@@ -275,7 +275,8 @@ pub(crate) static TRANSPORT: Section = Section {
             "receive_counts",
             words(ReceiveCounts::WORDS),
             "what the sizes of the receive buffer count: the payload, so that they are windows, or memory as Linux does, \
-             where a fixed one is SO_RCVBUF, which the kernel doubles",
+             where a fixed one is SO_RCVBUF, which the kernel doubles; with \"subflow-memory\" each subflow of MPTCP has its own, as in \
+             Linux 6.18",
         ),
         both(
             "send_buffer",

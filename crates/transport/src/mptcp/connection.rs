@@ -44,6 +44,15 @@ const PEER_ABORTED: &str = "aborted by the peer";
 /// Ends of subflows that say nothing of their handshakes.
 const ENDED_FROM_ABOVE: [&str; 4] = [ADDRESS_LEFT, PEER_ADDRESS_LEFT, ABORTED, PEER_ABORTED];
 
+/// It lives, has joined or tries to, and has had no data.
+fn awaits_data(subflow: &Subflow) -> bool {
+    let receiver = subflow.endpoint().receiver();
+    subflow.is_alive()
+        && !matches!(subflow.join(), Join::AwaitingThirdAck { .. })
+        && receiver.delivered() == Bytes::ZERO
+        && receiver.out_of_order() == 0
+}
+
 /// One end of an MPTCP connection.
 #[derive(Debug)]
 pub struct MptcpConnection {
@@ -156,11 +165,16 @@ impl MptcpConnection {
     /// The application takes bytes out of the receive buffer.
     pub fn read(&mut self, now: SimTime, bytes: u64) {
         let Self { receive, subflows, .. } = self;
-        receive.on_read(now, bytes, || subflows.iter().filter_map(Subflow::receive_rtt).max());
-        if receive.deserves_update(subflows.held(), Bytes::MAX)
-            && receive.deserves_update(subflows.held(), subflows.largest_window_limit())
+        let slowest = || subflows.iter().filter_map(Subflow::receive_rtt).max();
+        receive.on_read(now, bytes, slowest, || subflows.iter().any(awaits_data));
+        let held = subflows.held();
+        if receive.is_by_subflow() {
+            subflows
+                .acknowledge_on(|s| receive.deserves_update_on(s.told_window(), s.endpoint().window_limit()));
+        } else if receive.deserves_update(held, Bytes::MAX)
+            && receive.deserves_update(held, subflows.largest_window_limit())
         {
-            subflows.acknowledge_everywhere();
+            subflows.acknowledge_on(|_| true);
         }
         self.follow_the_peer();
         self.check();

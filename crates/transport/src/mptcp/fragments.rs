@@ -4,6 +4,8 @@
 //! `__subflow_push_pending`), `skb_page_frag_refill` in net/core/sock.c, `sk_stream_is_writeable` in include/net/sock.h.
 //! Writes are copied into pages of 32 KiB. One extends the last fragment while some of that waits for a subflow
 //! and its page has room; otherwise a fragment begins, with a head of its own. A subflow is given fragments as a whole.
+//! They are given to subflows when the program writes, with each Data ACK while the window has room, and when the timer of the connection
+//! ends; an ACK that makes room on a subflow moves nothing while the window is full (`ack_update_msk`, `__mptcp_check_push`).
 //! The writer fills the buffer, beyond its size to the end of a page, and then sleeps until a third of the buffer is free.
 
 use std::collections::VecDeque;
@@ -30,11 +32,14 @@ pub(super) struct Fragments {
     room: u64,
     /// The buffer was full and the writer has not been woken.
     sleeps: bool,
+    /// Waiting data is to be given to subflows now.
+    pushed: bool,
 }
 
 impl Fragments {
     /// `bytes` are written from `start` on; `waits`: some of what lies before has not been given to a subflow.
     pub(super) fn write(&mut self, start: Dsn, waits: bool, bytes: u64) {
+        self.pushed = true;
         let (mut at, mut left, mut extends) = (start, bytes, waits);
         while left > 0 {
             let new = !(extends && self.room > 0) || self.ends.is_empty();
@@ -60,6 +65,18 @@ impl Fragments {
         }
         let used = HEAD + self.room % ALIGNMENT;
         self.room -= used;
+    }
+
+    /// Waiting data is to be given to subflows.
+    #[inline]
+    pub(super) fn push(&mut self) {
+        self.pushed = true;
+    }
+
+    /// Waiting data is to be given to subflows now; false until something happens that lets it.
+    #[inline]
+    pub(super) fn take_push(&mut self) -> bool {
+        std::mem::take(&mut self.pushed)
     }
 
     /// Everything before `una` has its Data ACK.
@@ -129,6 +146,18 @@ mod tests {
         assert_eq!(fragments.end_of(Dsn::FIRST_DATA), Some(Dsn::FIRST_DATA + Bytes(32_728)));
         fragments.acknowledge(Dsn::FIRST_DATA + Bytes(32_728));
         assert_eq!(ends(&fragments), [40_000]);
+    }
+
+    #[test]
+    fn what_waits_is_placed_once_for_each_reason() {
+        let mut fragments = Fragments::default();
+        assert!(!fragments.take_push());
+        fragments.write(Dsn::FIRST_DATA, false, 1000);
+        assert!(fragments.take_push() && !fragments.take_push(), "a write is a reason");
+        fragments.acknowledge(Dsn::FIRST_DATA + Bytes(10));
+        assert!(!fragments.take_push(), "an acknowledgement alone is none");
+        fragments.push();
+        assert!(fragments.take_push());
     }
 
     /// `sk_stream_is_writeable`: at least half as much is free as is held.

@@ -23,10 +23,7 @@ impl Silence {
     /// A segment has arrived.
     #[inline]
     fn end(&mut self, now: SimTime) {
-        self.heard_at = now;
-        if self.stale {
-            (self.stale, self.count) = (false, 0);
-        }
+        (self.heard_at, self.stale) = (now, false);
     }
 
     /// The timer has expired with data outstanding here. True if it has been silent for too long.
@@ -131,7 +128,11 @@ mod tests {
         silence.stale = true;
         assert!(!silence.note(), "once is enough");
         silence.end(SimTime::from_millis(20));
-        assert!(!silence.stale && silence.count == 0);
+        assert!(
+            !silence.stale && silence.count == 7,
+            "the timer of the connection passes over it until it ends"
+        );
+        assert!(!silence.note() && silence.count == 0, "a segment has arrived in between");
         silence.note();
         silence.end(SimTime::from_millis(30));
         silence.note();

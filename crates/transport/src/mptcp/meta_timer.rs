@@ -2,14 +2,12 @@
 //!
 //! Source: Linux `net/mptcp`: `mptcp_retransmit_handler`, `__mptcp_retrans`, `mptcp_subflow_get_retrans`,
 //! `mptcp_pm_subflow_chk_stale`, `mptcp_pm_nl_subflow_chk_stale`.
-//! The timer runs while anything given to subflows lacks its Data ACK, and starts anew with each Data ACK: for the longest
-//! time that is left on the retransmission timers of the subflows that are not silent, 200 ms if none runs. When it ends
-//! the fragment at the Data ACK goes to the first subflow that has nothing unacknowledged, to a backup only if all that
-//! have were silent twice. A subflow that has, and from which no segment has arrived since the last time, is silent once
-//! more; one that was silent more than four times is stale, if another is better off: others get its data, and it gets
-//! none until a segment arrives.
-//! Deviation: the kernel sends everything again that lacks its Data ACK when a subflow becomes stale; here it is what that
-//! subflow has.
+//! The timer runs while anything given to subflows, or waiting in fragments, lacks its Data ACK, and starts anew with each Data ACK: for the longest
+//! time that was left on the timers of the subflows that are not silent, 200 ms if none ran, when data was last to be given to
+//! a subflow. When it ends the fragment at the Data ACK goes to the first subflow that has nothing unacknowledged, to a backup
+//! only if all that have were silent twice. A subflow that has, and from which no segment has arrived since the last time, is
+//! silent once more; one that was silent more than four times is stale, if another is better off: it gets no data until a
+//! segment arrives, keeps what it has, and everything without Data ACK, on any subflow, is placed anew like new data.
 
 use units::{Bytes, Nanos, SimTime};
 
@@ -23,8 +21,6 @@ use crate::tcp::ranges::Range;
 
 /// The timer without any retransmission timer to go by (TCP_RTO_MIN of Linux).
 const DEFAULT_INTERVAL: Nanos = Nanos::from_millis(200);
-/// Timers may be due at this very instant.
-const LEAST_INTERVAL: Nanos = Nanos::from_millis(1);
 /// Unit of retransmission of the kernel: data is cut where its page fragments end.
 const FRAGMENT: u64 = 32_768;
 
@@ -37,6 +33,8 @@ pub(super) struct MetaTimer {
     at: SimTime,
     /// The Data ACK when it was set.
     una: Dsn,
+    /// How long it runs.
+    interval: Nanos,
 }
 
 /// End of the fragment that holds byte `dsn` of the data sequence space, where the fragments are not known.
@@ -47,7 +45,13 @@ fn fragment_end(dsn: Dsn) -> Dsn {
 
 impl MetaTimer {
     pub(super) fn new(enabled: bool) -> Self {
-        Self { enabled, at: SimTime::NEVER, una: Dsn::default() }
+        Self { enabled, at: SimTime::NEVER, una: Dsn::default(), interval: DEFAULT_INTERVAL }
+    }
+
+    /// Reinjection knows such a timer.
+    #[inline]
+    pub(super) fn is_enabled(&self) -> bool {
+        self.enabled
     }
 
     /// When it ends; `NEVER` while everything has its Data ACK.
@@ -62,12 +66,23 @@ impl MetaTimer {
         if !self.enabled {
             return;
         }
-        if !multipath || send.outstanding().is_empty() {
+        if !send.has_fragments() && send.has_data() {
+            self.note_placing(now, subflows);
+        }
+        let waits = !send.outstanding().is_empty() || send.has_fragments() && send.has_data();
+        if !multipath || !waits {
             self.at = SimTime::NEVER;
         } else if self.at.is_never() || self.una != send.una() {
-            (self.at, self.una) = (now + interval(now, subflows), send.una());
+            (self.at, self.una) = (now + self.interval, send.una());
         }
         self.check(send);
+    }
+
+    /// Data is to be given to a subflow.
+    pub(super) fn note_placing(&mut self, now: SimTime, subflows: &Subflows) {
+        if self.enabled {
+            self.interval = interval(now, subflows);
+        }
     }
 
     /// The timer has ended.
@@ -83,7 +98,7 @@ impl MetaTimer {
             let Some(subflow) = subflows.get_mut(i).filter(|s| s.may_send()) else { continue };
             if subflow.sender().unacked() > 0 {
                 if subflow.health_mut().note_silence() {
-                    set_aside(i, send, subflows, placement);
+                    set_aside(now, i, send, subflows, placement);
                 }
                 least = least.min(subflows.get(i).map_or(u32::MAX, |s| s.health().silences()));
             } else if subflow.is_backup() {
@@ -92,17 +107,15 @@ impl MetaTimer {
                 idle = idle.or(Some(i));
             }
         }
-        let Range { start: una, end: next } = send.outstanding();
-        if let Some(i) = idle.or(backup.filter(|_| least > 1))
-            && una < next
-        {
-            placement.carry_again(
-                i,
-                Range::new(una, send.fragment_end(una).unwrap_or_else(|| fragment_end(una)).min(next)),
-                subflows,
-            );
+        if let Some(i) = idle.or(backup.filter(|_| least > 1)) {
+            let Range { start: una, end: placed } = send.placed();
+            let end = send.fragment_end(una).unwrap_or_else(|| fragment_end(una)).min(placed);
+            if una < end {
+                placement.append_again(i, Range::new(una, end), subflows);
+            }
         }
-        (self.at, self.una) = (now + interval(now, subflows), una);
+        send.push();
+        (self.at, self.una) = (now + self.interval, send.una());
         self.check(send);
     }
 
@@ -114,20 +127,25 @@ impl MetaTimer {
 
 fn interval(now: SimTime, subflows: &Subflows) -> Nanos {
     let vocal = subflows.iter().filter(|s| s.may_send() && s.health().silences() == 0);
-    let due = vocal.map(|s| s.sender().retransmission_due()).filter(|at| !at.is_never()).max();
-    due.map_or(DEFAULT_INTERVAL, |at| at.since(now).max(LEAST_INTERVAL))
+    let due = vocal.map(|s| s.sender().timer_due()).filter(|at| !at.is_never()).max();
+    due.filter(|at| *at > now).map_or(DEFAULT_INTERVAL, |at| at.since(now))
 }
 
-/// Subflow `i` is stale, if any other is better off: others get what it has.
-fn set_aside(i: usize, send: &mut SendSide, subflows: &mut Subflows, placement: &mut Placement) {
-    let better = |s: &Subflow| s.is_usable() && s.health().silences() < STALE_LOSS_COUNT;
+/// Subflow `i` is stale, if any other is better off. What is placed anew is given to the others at once.
+fn set_aside(
+    now: SimTime,
+    i: usize,
+    send: &mut SendSide,
+    subflows: &mut Subflows,
+    placement: &mut Placement,
+) {
+    let better = |s: &Subflow| s.is_usable() && s.health().silences() < STALE_LOSS_COUNT - 1;
     if !subflows.enumerate().any(|(j, s)| j != i && better(s)) {
         return;
     }
-    if let Some(subflow) = subflows.get_mut(i) {
-        subflow.health_mut().set_stale();
-    }
+    subflows.get_mut(i).into_iter().for_each(|subflow| subflow.health_mut().set_stale());
     placement.reinject(i, send, subflows);
+    while send.has_fragments() && placement.schedule(now, send, subflows).is_some() {}
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::reinject::QueuedData;
 use super::send_side::SendSide;
 use super::subflow::Subflow;
 use super::subflows::Subflows;
-use crate::config::{MptcpConfig, ReinjectOn};
+use crate::config::{MptcpConfig, ReinjectOn, Reinjection};
 use crate::seq::Dsn;
 use crate::tcp::ranges::Range;
 use crate::tcp::sender::Sender;
@@ -276,6 +276,15 @@ impl Placement {
         self.head = None;
     }
 
+    /// The same, behind what the subflow has.
+    pub(super) fn append_again(&mut self, i: usize, data: Range<Dsn>, subflows: &mut Subflows) {
+        if let Some(subflow) = subflows.activate(i) {
+            subflow.give(data);
+            subflow.note_again(Bytes(data.len()));
+        }
+        self.head = None;
+    }
+
     /// For each of a set the next stretch that others were given and it was not. Returns the first of them.
     fn copy(&mut self, set: SubflowSet, send: &SendSide, subflows: &mut Subflows) -> Option<usize> {
         for i in set.iter() {
@@ -409,7 +418,7 @@ impl Placement {
         }
     }
 
-    /// Queues everything outstanding on subflow `i` for the others.
+    /// Queues everything outstanding on subflow `i` for the others; as the kernel has it, all that lacks its Data ACK.
     pub(super) fn reinject(&mut self, i: usize, send: &mut SendSide, subflows: &mut Subflows) {
         // Where every subflow carries everything the others will carry this too.
         if self.needs.copies {
@@ -417,6 +426,15 @@ impl Placement {
         }
         let alive = subflows.get(i).is_some_and(Subflow::is_alive);
         if self.config.reinject_on == ReinjectOn::SamePath && alive {
+            return;
+        }
+        if self.config.reinjection == Reinjection::Upstream
+            && matches!(self.config.reinject_on, ReinjectOn::Scheduler | ReinjectOn::SamePath)
+        {
+            if !alive && let Some(subflow) = subflows.get_mut(i) {
+                drop(subflow.take_unsent());
+            }
+            send.place_again();
             return;
         }
         take_back(i, send, subflows);
@@ -475,15 +493,21 @@ fn judge_room(len: u64, send: &SendSide, subflows: &mut Subflows) {
     }
 }
 
-/// The next `len` bytes of new data for subflow `i`.
+/// The next `len` bytes for subflow `i`.
 #[inline(always)]
 fn give_new(i: usize, len: u64, send: &mut SendSide, subflows: &mut Subflows) {
+    let first = send.next();
     let data = send.take_new(len);
     if send.has_fragments() {
         // It is sent when everything is placed.
         subflows.activate(i).into_iter().for_each(|subflow| subflow.give_fragment(data));
     } else if let Some(subflow) = subflows.get_mut(i) {
         subflow.give(data);
+    }
+    if data.start < first
+        && let Some(subflow) = subflows.get_mut(i)
+    {
+        subflow.note_again(first.min(data.end) - data.start);
     }
 }
 
@@ -519,7 +543,7 @@ fn connection_view<'a>(
         unassigned: Bytes(send.unassigned()),
         len: Bytes(len),
         send_window: send.whole_window(),
-        window_left: Bytes(send.window()),
+        window_left: Bytes(send.free_window()),
         head: head.filter(|_| blocked).map_or(SubflowSet::default(), |head| head.carriers),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use units::{Bytes, Nanos, SimTime};
 
-use crate::config::TcpConfig;
+use crate::config::{ReceiveCounts, TcpConfig};
 use crate::seq::Dsn;
 use crate::tcp::buffers::{AdvertisedWindow, ReceiveBuffer, Room};
 use crate::tcp::ranges::{Range, RangeSet};
@@ -109,33 +109,59 @@ impl ReceiveSide {
         }
     }
 
-    /// The application takes `bytes` out of the buffer; `slowest` is the longest round-trip time of the subflows.
-    pub(super) fn on_read(&mut self, now: SimTime, bytes: u64, slowest: impl Fn() -> Option<Nanos>) {
+    /// The application takes `bytes` out of the buffer; `slowest` is the longest round-trip time of the subflows, `fresh` whether
+    /// one of them has had no data.
+    pub(super) fn on_read(
+        &mut self,
+        now: SimTime,
+        bytes: u64,
+        slowest: impl Fn() -> Option<Nanos>,
+        fresh: impl Fn() -> bool,
+    ) {
         debug_assert!(bytes <= self.readable(), "{bytes} bytes read of {}", self.readable());
         self.read += bytes;
         self.window.unsettle();
         // Data of several subflows comes out of order without any loss. Linux does not count it (`mptcp_rcvbuf_grow` since commit
         // 6b329393502e, which 6.18 has got as well).
-        self.buffer.on_read(now, bytes, slowest, || 0);
+        self.buffer.on_read_of_connection(now, bytes, slowest, || 0, fresh);
         self.check();
     }
 
-    /// Size of the buffer.
+    /// Size of the buffer, and of those of the subflows.
     #[inline]
     pub(super) fn size(&self) -> Bytes {
         Bytes(self.buffer.size())
     }
 
-    /// The buffer; `held` are the bytes that subflows hold out of order, `limit` is the largest window to offer.
+    /// The buffer; `held` are the bytes that subflows hold out of order, `limit` is the largest window to offer. With
+    /// memory by subflow, what one holds takes its own alone (`__mptcp_space`).
     #[inline]
     fn room(&self, held: u64, limit: Bytes) -> Room {
-        let taken = Bytes(self.readable() + self.out_of_order() + held);
-        Room { free: self.size().saturating_sub(taken).min(limit), size: self.size() }
+        let held = if self.is_by_subflow() { 0 } else { held };
+        let taken = self.readable() + self.out_of_order() + held;
+        let [free, size] = [taken, 0].map(|taken| Bytes(self.buffer.offers(taken)));
+        Room { free: free.min(limit), size }
     }
 
     /// The window has opened so far that the peer must learn it at once; `held` as above.
     pub(super) fn deserves_update(&self, held: u64, limit: Bytes) -> bool {
         self.window.deserves_update(&self.tcp, self.next, self.room(held, limit))
+    }
+
+    /// Each subflow has memory of its own, and goes by the window that it told itself.
+    #[inline]
+    pub(super) fn is_by_subflow(&self) -> bool {
+        self.tcp.buffers.receive_counts == ReceiveCounts::SubflowMemory
+    }
+
+    /// A subflow whose last segment told a window of which `told` is left, and which offers `limit` at most, must tell the peer that
+    /// there is at least twice as much.
+    ///
+    /// Source: Linux, `__tcp_cleanup_rbuf` for each subflow, from `mptcp_cleanup_rbuf`. While data of another subflow is missing
+    /// ACKs go on to tell a whole window, so that the read after it comes does not tell the Data ACK: the subflow that brought it does.
+    pub(super) fn deserves_update_on(&self, told: Bytes, limit: Bytes) -> bool {
+        let Room { free, size } = self.room(0, limit);
+        2 * told.0 <= size.0 && free > Bytes::ZERO && free.0 >= 2 * told.0
     }
 
     /// The window to advertise, which the peer may rely on from now on; `held` as above. `limit` is that of the subflow that tells
@@ -173,7 +199,6 @@ impl ReceiveSide {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ReceiveCounts;
 
     #[test]
     fn data_is_delivered_once_and_in_order() {
@@ -205,11 +230,62 @@ mod tests {
             side.on_data(Range::new(Dsn(start), Dsn(end)));
         }
         // The first 500 bytes have gone on towards the server.
-        side.on_read(SimTime::from_millis(10), 500, || None);
+        side.on_read(SimTime::from_millis(10), 500, || None, || false);
         assert_eq!(side.next(), Dsn(501), "the Data ACK");
         assert_eq!(side.window(0, buffer), Bytes(100_000 - 1400));
         side.on_data(Range::new(Dsn(501), Dsn(601)));
         assert_eq!((side.next(), side.readable()), (Dsn(2001), 1500));
+    }
+
+    fn linux(size: u64) -> ReceiveSide {
+        let config = TcpConfig::default().with(|c| {
+            c.segment.mss = Bytes(1448);
+            c.options.timestamps = true;
+            c.buffers.receive_counts = ReceiveCounts::SubflowMemory;
+            (c.buffers.receive_buffer, c.buffers.receive_buffer_max) = (Bytes(size), Bytes(size));
+        });
+        ReceiveSide::new(Arc::new(config), Bytes(1424))
+    }
+
+    /// Linux 6.18 with SO_RCVBUF of 256 KiB, seen in a capture: windows of 323,584 bytes, of 262,144 with the first read after the
+    /// third ACK of a join, and of 323,584 again with the first read after data on that subflow.
+    #[test]
+    fn a_subflow_without_data_makes_the_window_smaller() {
+        let mut side = linux(256 << 10);
+        let (limit, rtt) = (Bytes(1 << 20), || Some(Nanos::from_millis(100)));
+        let mut windows = vec![];
+        for (n, fresh) in [false, true, false].into_iter().enumerate() {
+            let start = Dsn::FIRST_DATA + Bytes(1424 * n as u64);
+            side.on_data(Range::new(start, start + Bytes(1424)));
+            side.on_read(SimTime::from_millis(100 * (n as u64 + 1)), 1424, rtt, || fresh);
+            windows.push(side.room(0, limit).free.0);
+        }
+        assert_eq!(windows, [323_584, 262_144, 323_584]);
+    }
+
+    /// Memory of a subflow is its own: in the capture a window of 262,144 bytes stood while a subflow held 140 segments.
+    #[test]
+    fn what_a_subflow_holds_takes_room_where_windows_are_no_memory() {
+        let limit = Bytes(1 << 20);
+        assert_eq!(linux(256 << 10).room(200_000, limit).free, Bytes(323_584));
+        let config = TcpConfig::default().with(|c| {
+            c.buffers.receive_counts = ReceiveCounts::Payload;
+            (c.buffers.receive_buffer, c.buffers.receive_buffer_max) = (Bytes(300_000), Bytes(300_000));
+        });
+        let side = ReceiveSide::new(Arc::new(config), Bytes(1424));
+        assert_eq!(side.room(200_000, limit).free, Bytes(100_000));
+    }
+
+    /// In a capture of Linux 6.18 nothing told the fast path that data of the slow one had come and was read: its last ACK had told 262,144
+    /// bytes. The ACK of the slow path did, a quarter of a second later.
+    #[test]
+    fn a_subflow_that_told_a_large_window_tells_no_other() {
+        let side = linux(256 << 10);
+        let (open, small) = (Bytes(1 << 20), Bytes(64_896));
+        assert!(!side.deserves_update_on(Bytes(262_144), open));
+        assert!(side.deserves_update_on(Bytes(60_000), open));
+        assert!(!side.deserves_update_on(Bytes(60_000), small), "it has not opened further itself");
+        assert!(side.deserves_update_on(Bytes::ZERO, small));
     }
 
     /// Both ends of the gap are of different subflows, and nothing is lost: the size does not follow how far it reaches.
@@ -223,7 +299,7 @@ mod tests {
             let mut side = ReceiveSide::new(Arc::new(config), Bytes(1424));
             side.on_data(Range::new(Dsn(1), Dsn(30_001)));
             side.on_data(Range::new(Dsn(40_001), Dsn(40_001 + ahead)));
-            side.on_read(SimTime::from_millis(100), 30_000, || Some(Nanos::from_millis(100)));
+            side.on_read(SimTime::from_millis(100), 30_000, || Some(Nanos::from_millis(100)), || false);
             side.size()
         };
         assert!(grown(1424) > Bytes(100_000), "{} bytes", grown(1424));

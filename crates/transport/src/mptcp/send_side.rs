@@ -47,8 +47,10 @@ pub(super) struct SendSide {
     mss: Bytes,
     /// After the last byte written.
     written: Dsn,
-    /// Next byte to be given to a subflow.
+    /// Next byte to be given to a subflow for the first time.
     next: Dsn,
+    /// Next byte to be given to a subflow: before `next` while everything is placed anew.
+    pending: Dsn,
     /// First byte not acknowledged at connection level.
     una: Dsn,
     /// Right edge of the peer's window; never moves left.
@@ -74,6 +76,7 @@ impl SendSide {
             mss,
             written: Dsn::FIRST_DATA,
             next: Dsn::FIRST_DATA,
+            pending: Dsn::FIRST_DATA,
             una: Dsn::FIRST_DATA,
             right: Dsn::FIRST_DATA,
             max_window: 0,
@@ -104,10 +107,15 @@ impl SendSide {
         self.mss = mss;
     }
 
-    /// Next byte to be given to a subflow.
+    /// Next byte to be given to a subflow for the first time.
     #[inline]
     pub(super) fn next(&self) -> Dsn {
         self.next
+    }
+
+    /// Given to subflows, not acknowledged at connection level, and not to be placed anew.
+    pub(super) fn placed(&self) -> Range<Dsn> {
+        Range::new(self.una, self.pending)
     }
 
     /// First byte not acknowledged at connection level.
@@ -132,15 +140,21 @@ impl SendSide {
         (self.una - Dsn::FIRST_DATA).0
     }
 
-    /// Bytes written and not yet given to a subflow.
+    /// Bytes written that are to be given to a subflow.
     #[inline]
     pub(super) fn unassigned(&self) -> u64 {
-        (self.written - self.next).0
+        (self.written - self.pending).0
+    }
+
+    /// Bytes of the send window from the next one that is to be given to a subflow.
+    #[inline]
+    pub(super) fn window(&self) -> u64 {
+        self.right.saturating_since(self.pending).0
     }
 
     /// Free bytes of the send window.
     #[inline]
-    pub(super) fn window(&self) -> u64 {
+    pub(super) fn free_window(&self) -> u64 {
         self.right.saturating_since(self.next).0
     }
 
@@ -153,7 +167,7 @@ impl SendSide {
     /// The application appends to the stream.
     pub(super) fn write(&mut self, bytes: u64, subflows: &Subflows) {
         if let Some(fragments) = &mut self.fragments {
-            fragments.write(self.written, self.next < self.written, bytes);
+            fragments.write(self.written, self.pending < self.written, bytes);
         }
         self.written += Bytes(bytes);
         if self.fragments.is_some() {
@@ -172,6 +186,9 @@ impl SendSide {
             (self.persist.at, self.persist.probes) = (SimTime::NEVER, 0);
         }
         self.max_window = self.max_window.max(window);
+        if self.right > self.next {
+            self.push();
+        }
         let fin_number = u64::from(matches!(self.fin, DataFin::Sent(_)));
         if data_ack <= self.una || data_ack > self.next + Bytes(fin_number) {
             return;
@@ -180,6 +197,7 @@ impl SendSide {
             self.fin = DataFin::Acknowledged;
         }
         self.una = data_ack.min(self.next);
+        self.pending = self.pending.max(self.una);
         self.reinject.acknowledge(self.una);
         if let Some(fragments) = &mut self.fragments {
             fragments.acknowledge(self.una);
@@ -192,7 +210,7 @@ impl SendSide {
     #[inline]
     pub(super) fn next_len(&self) -> Option<u64> {
         if let Some(fragments) = &self.fragments {
-            let len = (fragments.end_of(self.next)? - self.next).0.min(self.window());
+            let len = (fragments.end_of(self.pending)? - self.pending).0.min(self.window());
             return (len > 0).then_some(len);
         }
         let len = self.unassigned().min(self.mss.0);
@@ -248,15 +266,27 @@ impl SendSide {
         })
     }
 
-    /// Takes the next `len` bytes of new data, to be given to a subflow.
+    /// Takes the next `len` bytes, to be given to a subflow.
     #[inline]
     pub(super) fn take_new(&mut self, len: u64) -> Range<Dsn> {
         debug_assert!(len > 0 && len <= self.window(), "{len} bytes into a window of {}", self.window());
-        let start = self.next;
-        self.next += Bytes(len);
+        let start = self.pending;
+        self.pending += Bytes(len);
+        self.next = self.next.max(self.pending);
         self.persist.overrides = false;
         self.check();
-        Range::new(start, self.next)
+        Range::new(start, self.pending)
+    }
+
+    /// Waiting data may be placed now, if that depends on what has happened.
+    #[inline]
+    pub(super) fn push(&mut self) {
+        self.fragments.iter_mut().for_each(|fragments| fragments.push());
+    }
+
+    /// New data waits in fragments that may be placed now; once.
+    pub(super) fn take_push(&mut self) -> bool {
+        self.fragments.as_mut().is_some_and(|fragments| fragments.take_push()) && self.has_data()
     }
 
     /// Data is placed in whole fragments.
@@ -273,13 +303,13 @@ impl SendSide {
     /// Nothing is to be sent again, and the application has not closed.
     #[inline]
     pub(super) fn is_calm(&self) -> bool {
-        self.fin == DataFin::Open && self.reinject.is_empty()
+        self.fin == DataFin::Open && self.reinject.is_empty() && self.pending == self.next
     }
 
     /// Data waits to be given to a subflow, for the first time or again.
     #[inline]
     pub(super) fn has_data(&self) -> bool {
-        self.next < self.written || !self.reinject.is_empty()
+        self.pending < self.written || !self.reinject.is_empty()
     }
 }
 
@@ -292,6 +322,13 @@ impl SendSide {
 
     pub(super) fn reinject_mut(&mut self) -> &mut ReinjectQueue {
         &mut self.reinject
+    }
+
+    /// Everything without Data ACK is placed anew, as if no subflow had it (`__mptcp_retransmit_pending_data`).
+    pub(super) fn place_again(&mut self) {
+        self.pending = self.una;
+        self.push();
+        self.check();
     }
 
     /// Queues what the peer lacks of `data`, which was given to a subflow, and which `carriers` have sent.
@@ -360,7 +397,7 @@ impl SendSide {
     /// Free bytes of the send buffer.
     pub(super) fn space(&self, subflows: &Subflows) -> Bytes {
         let senders = || subflows.iter().filter(|s| s.may_send()).map(Subflow::sender);
-        let unsent = || self.unassigned() + senders().map(Sender::unsent).sum::<u64>();
+        let unsent = || (self.written - self.next).0 + senders().map(Sender::unsent).sum::<u64>();
         let (size, held) = (self.buffer_size(subflows), self.written - self.una);
         if let Some(fragments) = &self.fragments
             && self.tcp.buffers.unsent_limit == Bytes::MAX
@@ -465,7 +502,8 @@ impl SendSide {
 
     /// Asserts what holds between calls, in debug builds.
     fn check(&self) {
-        debug_assert!(self.una <= self.next && self.next <= self.written, "{self:?}");
+        debug_assert!(self.una <= self.pending && self.pending <= self.next, "{self:?}");
+        debug_assert!(self.next <= self.written, "{self:?}");
         debug_assert!(self.next <= self.right, "data beyond the window: {} > {}", self.next, self.right);
         debug_assert!(self.reinject.lies_in(self.outstanding()), "only what is outstanding is sent again");
         debug_assert!(

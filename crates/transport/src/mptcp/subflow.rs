@@ -1,13 +1,16 @@
-//! One subflow of an MPTCP connection: a TCP endpoint and what MPTCP adds to it. `usual.rs` is the way of most segments.
+//! One subflow of an MPTCP connection: a TCP endpoint and what MPTCP adds to it. `join.rs` is how far its handshake is,
+//! `usual.rs` the way of most segments.
 
+mod join;
 mod usual;
 
 use congestion::{CongestionControl, Paths};
 use schedulers::{Needs, SubflowView};
 use units::{Bytes, Nanos, SimTime};
 
+pub(super) use join::Join;
+
 use super::health::Health;
-use super::keys::Nonce;
 use super::mappings::Mappings;
 use super::negotiation::Negotiation;
 use super::option::{MptcpOption, ResetReason};
@@ -26,28 +29,6 @@ use crate::tcp::sender::{Expired, Sender};
 
 /// Consecutive segments without new data after which data that the subflow holds back is released.
 const MAX_REPEATS: u32 = 8;
-
-/// Progress of MP_JOIN (RFC 8684 section 3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Join {
-    /// The first subflow: nothing to join.
-    First,
-    /// Client: MP_JOIN SYN sent with this nonce.
-    SynSent(Nonce),
-    /// Client: the third ACK carries our HMAC and is not acknowledged; data must wait (RFC 8684 section 3.2).
-    AwaitingFourthAck {
-        own: Nonce,
-        peer: Nonce,
-        /// When the third ACK is sent again.
-        resend_at: SimTime,
-        /// Retransmissions of the third ACK.
-        tries: u32,
-    },
-    /// Server: waits for the HMAC of the initiator.
-    AwaitingThirdAck { own: Nonce, peer: Nonce },
-    /// Complete.
-    Joined,
-}
 
 /// B, the flag of a subflow that carries data only while no other is usable.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,7 +64,7 @@ pub(super) struct Subflow {
     mappings: Mappings,
     /// Consecutive segments without new data.
     repeats: u32,
-    /// Payload bytes given to it that another subflow was given before.
+    /// Payload bytes given to it that a subflow was given before.
     reinjected_bytes: u64,
     backup: Backup,
     /// ID of the peer's address; `None` for the first subflow and where the peer has not said.
@@ -91,6 +72,8 @@ pub(super) struct Subflow {
     ending: Ending,
     /// Next data to be copied to it, if every subflow carries everything.
     next_copy: Dsn,
+    /// Right edge of the window that its last segment told, in its own sequence space.
+    told: Seq,
 }
 
 impl Subflow {
@@ -108,6 +91,7 @@ impl Subflow {
             remote_id: None,
             ending: Ending::default(),
             next_copy: Dsn::default(),
+            told: Seq::default(),
         }
     }
 
@@ -184,8 +168,7 @@ impl Subflow {
         matches!(self.join, Join::First | Join::Joined) && !self.ending.refused
     }
 
-    /// It carries data only if no other is usable. As in Linux since 6.11, an end that has marked a subflow as a backup
-    /// treats it as one too.
+    /// It carries data only if no other is usable: either end has marked it, as in Linux since 6.11.
     #[inline]
     pub(super) fn is_backup(&self) -> bool {
         self.backup.told || self.backup.asked
@@ -409,7 +392,12 @@ impl Subflow {
     /// The same, and another subflow was given it before.
     pub(super) fn give_again(&mut self, data: Range<Dsn>) {
         self.give_ahead(data);
-        self.reinjected_bytes += data.len();
+        self.note_again(Bytes(data.len()));
+    }
+
+    /// So much of what it was given last had been given to a subflow before.
+    pub(super) fn note_again(&mut self, bytes: Bytes) {
+        self.reinjected_bytes += bytes.0;
     }
 
     /// The next data to be copied here, of `outstanding` at most `mss` bytes.
@@ -577,6 +565,17 @@ impl Subflow {
     /// Round-trip time as a data receiver sees it.
     pub(super) fn receive_rtt(&self) -> Option<Nanos> {
         self.endpoint.receive_rtt()
+    }
+
+    /// A segment that acknowledges `ack` here has told the peer a window.
+    #[inline]
+    pub(super) fn note_told(&mut self, ack: Seq, window: Bytes) {
+        self.told = ack + window;
+    }
+
+    /// The rest of the window that the last segment of this subflow told. Data of other subflows takes nothing of it.
+    pub(super) fn told_window(&self) -> Bytes {
+        self.told.saturating_since(self.endpoint.receiver().next())
     }
 
     /// Asserts what holds between calls, in debug builds.

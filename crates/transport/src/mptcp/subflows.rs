@@ -16,7 +16,7 @@ use super::views::{Views, path_view};
 use crate::address::AddressPair;
 use crate::config::TcpConfig;
 use crate::packet::{Packet, PathId};
-use crate::seq::Dsn;
+use crate::seq::{Dsn, Seq};
 use crate::setup::{NewCongestion, new_congestion};
 use crate::tcp::endpoint::{Endpoint, Input, Offer, Written};
 use crate::tcp::ranges::Range;
@@ -532,9 +532,15 @@ impl Subflows {
         }
     }
 
-    /// The window has opened: every subflow's sender must learn it.
-    pub(super) fn acknowledge_everywhere(&mut self) {
-        for i in self.which(Subflow::may_send).iter() {
+    /// Subflow `i` has told the peer a window, in a segment that acknowledges `ack` there.
+    #[inline]
+    pub(super) fn note_told(&mut self, i: usize, ack: Seq, window: Bytes) {
+        self.get_mut(i).into_iter().for_each(|subflow| subflow.note_told(ack, window));
+    }
+
+    /// The window has opened: the senders of these subflows must learn it.
+    pub(super) fn acknowledge_on(&mut self, hit: impl Fn(&Subflow) -> bool) {
+        for i in self.which(|s| s.may_send() && hit(s)).iter() {
             if let Some(subflow) = self.activate(i) {
                 subflow.acknowledge_now();
             }

@@ -9,6 +9,8 @@ use crate::seq::Position;
 ///
 /// Source for sizes in memory: Linux 6.x, `tcp_win_from_space` with the `scaling_ratio` that `tcp_measure_rcv_mss` finds, the
 /// payload of a segment over the memory that holds it, in 256ths: a power of two for packet and trailer, and 256 bytes.
+/// With [`ReceiveCounts::SubflowMemory`] a connection takes the least ratio of its subflows, and one without data has half
+/// (`mptcp_rcv_space_adjust`).
 /// SO_RCVBUF, a size that autotuning leaves alone, is doubled by the kernel. How far the window has opened is told by
 /// [`super::opening::WindowOpening`].
 /// Source of the growth: where sizes are memory `tcp_rcvbuf_grow` and `mptcp_rcvbuf_grow` of Linux 6.18, otherwise
@@ -16,9 +18,15 @@ use crate::seq::Position;
 #[derive(Clone, Debug)]
 pub struct ReceiveBuffer {
     size: u64,
+    /// Window of all memory that a connection has, at the usual ratio; that of its subflows is `size`.
+    whole: u64,
     max: u64,
     counts: ReceiveCounts,
     mss: u64,
+    /// Window of 256 bytes of memory.
+    ratio: u64,
+    /// A subflow without data had joined when the buffer was last reconsidered.
+    thin: bool,
     /// Bytes read in the best interval so far.
     space: u64,
     copied: u64,
@@ -33,13 +41,16 @@ impl ReceiveBuffer {
         let [size, max] =
             [first, buffers.receive_buffer_max.max(first)].map(|size| match buffers.receive_counts {
                 ReceiveCounts::Payload => size.0,
-                ReceiveCounts::Memory => window_of(size, config, payload).0,
+                _ => window_of(size, config, payload).0,
             });
         Self {
             size,
+            whole: size,
             max,
             counts: buffers.receive_counts,
             mss: config.segment.mss.0,
+            ratio: ratio_of(config, payload),
+            thin: false,
             space: size.min(10 * config.segment.mss.0),
             copied: 0,
             since: SimTime::ZERO,
@@ -51,6 +62,17 @@ impl ReceiveBuffer {
         self.size
     }
 
+    /// Window of a connection that has used `taken` bytes of it.
+    pub fn offers(&self, taken: u64) -> u64 {
+        let free = self.whole.saturating_sub(taken);
+        if self.thin { free * RATIO_AT_FIRST / self.ratio } else { free }
+    }
+
+    /// Whether the least ratio is that of a subflow without data.
+    fn follow_ratio(&mut self, fresh: bool) {
+        self.thin = fresh && self.counts == ReceiveCounts::SubflowMemory && self.ratio > RATIO_AT_FIRST;
+    }
+
     /// The application has read `bytes`; once per round-trip time, which is asked for only then, the buffer is reconsidered.
     /// `ahead`: bytes from the next one that is missing to the end of what has arrived out of order.
     pub fn on_read(
@@ -60,7 +82,21 @@ impl ReceiveBuffer {
         rtt: impl FnOnce() -> Option<Nanos>,
         ahead: impl FnOnce() -> u64,
     ) {
-        if self.size >= self.max {
+        if self.size < self.max {
+            self.on_read_of_connection(now, bytes, rtt, ahead, || false);
+        }
+    }
+
+    /// The same for a connection of several subflows. `fresh`: one of them has had no data.
+    pub fn on_read_of_connection(
+        &mut self,
+        now: SimTime,
+        bytes: u64,
+        rtt: impl FnOnce() -> Option<Nanos>,
+        ahead: impl FnOnce() -> u64,
+        fresh: impl FnOnce() -> bool,
+    ) {
+        if self.size >= self.max && self.counts != ReceiveCounts::SubflowMemory {
             return;
         }
         self.copied += bytes;
@@ -68,14 +104,19 @@ impl ReceiveBuffer {
         if now.since(self.since) < rtt {
             return;
         }
+        self.follow_ratio(fresh());
         if self.copied > self.space {
-            let more = match self.counts {
-                ReceiveCounts::Payload => 16 * self.mss,
-                ReceiveCounts::Memory => 0,
+            let window = if self.counts.is_memory() {
+                tuned(self.copied, self.space, 0) + ahead()
+            } else {
+                tuned(self.copied, self.space, 16 * self.mss)
             };
-            let window = tuned(self.copied, self.space, more);
-            let window = if self.counts == ReceiveCounts::Memory { window + ahead() } else { window };
-            self.size = self.size.max(window.min(self.max));
+            // Memory for this window.
+            let whole = if self.thin { window * self.ratio / RATIO_AT_FIRST } else { window }.min(self.max);
+            if whole > self.whole {
+                // Buffers of subflows grow when that of the connection does, and not later.
+                (self.size, self.whole) = (self.size.max(window.min(self.max)), whole);
+            }
             self.space = self.copied;
         }
         self.copied = 0;
@@ -87,18 +128,26 @@ impl ReceiveBuffer {
 pub(super) fn memory_at_first(config: &TcpConfig) -> Bytes {
     let buffers = &config.buffers;
     let set = buffers.receive_buffer == buffers.receive_buffer_max;
-    let doubled = set && buffers.receive_counts == ReceiveCounts::Memory;
+    let doubled = set && buffers.receive_counts.is_memory();
     Bytes(buffers.receive_buffer.0.saturating_mul(if doubled { 2 } else { 1 }))
 }
 
-/// Window that a receiver with this memory offers.
-pub(super) fn window_of(memory: Bytes, config: &TcpConfig, payload: Bytes) -> Bytes {
+/// `TCP_DEFAULT_SCALING_RATIO`, before the first data.
+const RATIO_AT_FIRST: u64 = 128;
+
+/// Window of 256 bytes of memory.
+fn ratio_of(config: &TcpConfig, payload: Bytes) -> u64 {
     const SHARED_INFO: u64 = 320;
     const BUFFER_HEAD: u64 = 256;
     let options = if config.options.timestamps { 12 } else { 0 };
     let packet = config.segment.mss.0 + options + config.segment.header.0;
     let each = (packet + SHARED_INFO).next_power_of_two() + BUFFER_HEAD;
-    let ratio = (256 * payload.0 / each).max(1);
+    (256 * payload.0 / each).max(1)
+}
+
+/// Window that a receiver with this memory offers.
+pub(super) fn window_of(memory: Bytes, config: &TcpConfig, payload: Bytes) -> Bytes {
+    let ratio = ratio_of(config, payload);
     Bytes((u128::from(memory.0) * u128::from(ratio) / 256) as u64)
 }
 
@@ -292,6 +341,48 @@ mod tests {
         assert_eq!((fixed.size, fixed.max), (323_584, 323_584));
         let tuned = ReceiveBuffer::new(&linux(131_072, 6 << 20), Bytes(1448));
         assert_eq!((tuned.size, tuned.max), (81_920, 3_932_160));
+    }
+
+    /// `tcp_rcvbuf_grow` is called for subflows when the buffer of the connection has grown, and only then. In a capture of Linux 6.18 a
+    /// connection whose buffer was full at the ratio of a subflow without data had subflows with windows of 268,288 bytes for good.
+    #[test]
+    fn buffers_of_subflows_grow_with_that_of_the_connection_alone() {
+        let config = TcpConfig::default().with(|c| {
+            c.segment.mss = Bytes(1448);
+            c.options.timestamps = true;
+            c.buffers.receive_counts = ReceiveCounts::SubflowMemory;
+            (c.buffers.receive_buffer, c.buffers.receive_buffer_max) = (Bytes(131_072), Bytes(512 << 10));
+        });
+        let mut buffer = ReceiveBuffer::new(&config, Bytes(1424));
+        let rtt = || Some(Nanos::from_millis(100));
+        let mut read = |ms, bytes, fresh| {
+            buffer.on_read_of_connection(SimTime::from_millis(ms), bytes, rtt, || 0, || fresh);
+            (buffer.size, buffer.whole)
+        };
+        let (size, whole) = read(100, 35_000, true);
+        assert!(size < whole && whole == 323_584, "{size} {whole}");
+        assert_eq!(read(200, 200_000, false), (size, whole));
+    }
+
+    /// Growth while the ratio is that of a subflow without data takes more memory for the same window; the subflows have theirs
+    /// by their own ratios.
+    #[test]
+    fn a_buffer_that_grows_before_the_first_data_takes_more_memory() {
+        let grown = |fresh: bool| {
+            let config = TcpConfig::default().with(|c| {
+                c.segment.mss = Bytes(1448);
+                c.options.timestamps = true;
+                c.buffers.receive_counts = ReceiveCounts::SubflowMemory;
+                (c.buffers.receive_buffer, c.buffers.receive_buffer_max) = (Bytes(131_072), Bytes(6 << 20));
+            });
+            let mut buffer = ReceiveBuffer::new(&config, Bytes(1424));
+            let rtt = || Some(Nanos::from_millis(100));
+            buffer.on_read_of_connection(SimTime::from_millis(100), 100_000, rtt, || 0, || fresh);
+            (buffer.size, buffer.whole, buffer.offers(0))
+        };
+        let (usual, fresh) = (grown(false), grown(true));
+        assert_eq!((usual.0, usual.0, usual.0), (usual.1, usual.2, fresh.0), "{usual:?} {fresh:?}");
+        assert!(fresh.1 > usual.1 * 6 / 5 && fresh.2.abs_diff(usual.2) <= 1, "{usual:?} {fresh:?}");
     }
 
     /// 87,040 bytes at first, as every Linux shows; 8704 bytes for each further segment of the window, for ever.

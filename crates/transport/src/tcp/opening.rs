@@ -3,7 +3,7 @@
 use units::{Bytes, Nanos, SimTime};
 
 use super::buffers::{memory_at_first, window_of};
-use crate::config::{ReceiveCounts, TcpConfig};
+use crate::config::TcpConfig;
 
 /// The largest window that an end offers so far, in bytes, whatever room its buffer has.
 ///
@@ -33,7 +33,7 @@ impl WindowOpening {
         let mss = config.segment.mss.0;
         let half = memory_at_first(config).0 / 2;
         let first = half.saturating_sub(mss).max((2 * mss).min(half)).min(FIRST_MAX);
-        let limited = config.buffers.receive_counts == ReceiveCounts::Memory;
+        let limited = config.buffers.receive_counts.is_memory();
         Self {
             limit: if limited { first } else { u64::MAX },
             full: payload.0,
@@ -110,6 +110,7 @@ impl ReceiverRtt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ReceiveCounts;
 
     fn linux(size: u64, max: u64) -> TcpConfig {
         TcpConfig::default().with(|c| {

@@ -119,6 +119,6 @@ pub(super) const RECOVERY: Rule = rule(
 );
 pub(super) const SENDING: Rule =
     rule("transport.nagle", "true with `minshall`, or false; `pacing` as in the profile linux");
-pub(super) const RECEIVE_COUNTS: Rule = rule("transport.receive_counts", "\"memory\"");
+pub(super) const RECEIVE_COUNTS: Rule = rule("transport.receive_counts", "\"memory\" or \"subflow-memory\"");
 pub(super) const SEND_BUFFER: Rule = rule("transport.send_buffer", "\"expand\"");
 pub(super) const UNSENT_LIMIT: Rule = rule("transport.unsent_limit", "\"unlimited\"");

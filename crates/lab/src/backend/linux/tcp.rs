@@ -9,8 +9,8 @@ use scenario::Part;
 use scenario::model::Choice;
 use transport::config::{
     AckConfig, BufferConfig, ConnectionBuffer, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig,
-    ReceiveCounts, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig,
-    SendBuffer, SendingConfig, TcpConfig, TimerConfig, UdpConfig, WindowConfig,
+    RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer,
+    SendingConfig, TcpConfig, TimerConfig, UdpConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -149,7 +149,7 @@ fn buffer_sizes(
         header_room: _,
         unsent_limit,
     } = buffers;
-    refused.unless(receive_counts == ReceiveCounts::Memory, part, rules::RECEIVE_COUNTS);
+    refused.unless(receive_counts.is_memory(), part, rules::RECEIVE_COUNTS);
     refused.unless(unsent_limit == Bytes::MAX, part, rules::UNSENT_LIMIT);
     let send_max = match send_buffer {
         SendBuffer::Expand { max, connection: ConnectionBuffer::Sum } => max,

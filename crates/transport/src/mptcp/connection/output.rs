@@ -10,7 +10,7 @@ use crate::mptcp::negotiation::Mode;
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::mptcp::signals::{FastCloseStep, Reply};
 use crate::mptcp::subflow::{Join, Subflow};
-use crate::packet::Packet;
+use crate::packet::{Body, Packet};
 use crate::role::Role;
 use crate::seq::{Dsn, Seq};
 use crate::tcp::segment::{Flags, TcpSegment};
@@ -51,7 +51,10 @@ impl MptcpConnection {
 
     fn find_packet(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         let queues = self.placement.needs().queueing != Queueing::Never;
-        if self.send.has_fragments() && self.is_open_for_data() {
+        let fragments = self.send.has_fragments() && self.is_open_for_data();
+        let waits_for_push = fragments && self.meta.is_enabled();
+        if fragments && (!waits_for_push || self.send.take_push()) {
+            self.meta.note_placing(now, &self.subflows);
             // As in the kernel what is written is placed, and then sent: fragments that lie side by side are one.
             while self.placement.schedule(now, &mut self.send, &mut self.subflows).is_some() {}
         }
@@ -88,7 +91,9 @@ impl MptcpConnection {
         if (!self.signals.is_empty() || self.send.wants_fin()) && self.signal(now, packet).is_some() {
             return Some(());
         }
-        while let Some(i) = self.placement.schedule(now, &mut self.send, &mut self.subflows) {
+        while !(waits_for_push && self.send.reinject().is_empty())
+            && let Some(i) = self.placement.schedule(now, &mut self.send, &mut self.subflows)
+        {
             if self.poll_subflow(now, i, packet).is_some() {
                 return Some(());
             }
@@ -154,9 +159,20 @@ impl MptcpConnection {
     /// Adds the window, and what the envelope says of the segment.
     #[inline]
     pub(super) fn complete(&mut self, packet: &mut Packet) {
-        let limit = self.subflows.window_limit(packet.path.index());
-        let window = self.receive.offer_window(self.subflows.held(), limit);
+        let i = packet.path.index();
+        let window = self.receive.offer_window(self.subflows.held(), self.subflows.window_limit(i));
+        self.note_told(i, window, packet);
         self.sizes.complete(packet, window);
+    }
+
+    /// Where it matters what each subflow has told the peer, notes this window.
+    #[inline]
+    pub(super) fn note_told(&mut self, i: usize, window: Bytes, packet: &Packet) {
+        if self.receive.is_by_subflow()
+            && let Body::Tcp(segment) = &packet.body
+        {
+            self.subflows.note_told(i, segment.ack, window);
+        }
     }
 
     /// Writes the answer to the SYN of a subflow that does not exist.

@@ -163,6 +163,7 @@ impl MptcpConnection {
         let headers = self.sizes.with_dss(segment.len);
         let offset = dsn.map_or(StreamOffset::START, |dsn| StreamOffset((dsn - Dsn::FIRST_DATA).0));
         let window = self.receive.offer_window(self.subflows.held(), limit);
+        self.note_told(packet.path.index(), window, packet);
         self.sizes.complete_usual(packet, window, (headers, offset));
     }
 

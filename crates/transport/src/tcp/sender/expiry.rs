@@ -32,7 +32,7 @@ impl Sender {
     /// The next deadline, `NEVER` if none.
     #[inline]
     pub fn next_deadline(&self) -> SimTime {
-        let timers = self.timer.deadline().min(self.window.persist_deadline()).min(self.detector.deadline());
+        let timers = self.timer_due();
         if self.usual.is_open() {
             // No pacing, no dummies, no polls.
             return timers;
@@ -42,9 +42,10 @@ impl Sender {
         timers.min(self.pacer.deadline()).min(dummy).min(poll)
     }
 
-    /// When the retransmission timer runs out; `NEVER` while it does not run.
-    pub fn retransmission_due(&self) -> SimTime {
-        self.timer.deadline()
+    /// When the first of the timers runs out that are one in the kernel (`icsk_retransmit_timer`): retransmission, tail-loss
+    /// probe, reordering, persist. `NEVER` while none runs.
+    pub fn timer_due(&self) -> SimTime {
+        self.timer.deadline().min(self.window.persist_deadline()).min(self.detector.deadline())
     }
 
     /// Acts on the deadlines that are due at `now`.
