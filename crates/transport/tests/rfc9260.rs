@@ -5,9 +5,11 @@ use transport::packet::{Body, Packet, PathId};
 use transport::sctp::chunk::{
     AddressList, Control, Cookie, DataChunk, DataChunks, Heartbeat, Init, Sack, SctpPacket,
 };
+use transport::sctp::gaps::GapBlocks;
 use transport::sctp::lifecycle::State;
 use transport::sctp::tsn::{StreamId, Tag, Tsn};
 use transport::sctp::{Association, SctpConfig, UserMessage};
+use transport::tcp::ranges::{Range, RangeSet};
 use transport::{Departure, Role};
 use units::{Bytes, Nanos, SimTime};
 
@@ -224,6 +226,61 @@ fn retransmissions_go_before_new_data() {
     let sent: Vec<_> =
         leaving(&mut client, at(1050)).into_iter().filter(|(_, packet)| !packet.data.is_empty()).collect();
     assert_eq!(sent.first().map(|(_, packet)| packet.data.first()), Some(Tsn(0)), "{sent:?}");
+}
+
+/// RFC 9260 section 8.5: "the endpoint MUST ensure that the value in the Verification Tag field of the received SCTP packet
+/// matches its own tag."
+#[test]
+fn a_packet_with_another_tag_is_discarded() {
+    let mut client = established(&SctpConfig::default());
+    client.send(message(100));
+    leaving(&mut client, at(50));
+    let deadline = client.next_deadline();
+    let sack = Sack { next: Tsn(1), window: 100_000, ..Sack::default() };
+    let controls =
+        [Control::None, Control::Sack(sack), Control::Shutdown(Tsn(1)), Control::Abort, Control::ShutdownAck];
+    for tag in [PEER, Tag::NONE, Tag(OWN.0 ^ 1)] {
+        for control in controls {
+            let body = Body::Sctp(SctpPacket { tag, control, data: data(0, 2) });
+            client.on_packet(at(60), &Packet { payload: 2000, body, ..Packet::default() });
+            assert_eq!(leaving(&mut client, at(60)), [], "{tag:?} {control:?}");
+            assert_eq!((client.state(), client.readable()), (State::Established, Bytes::ZERO), "{control:?}");
+            assert_eq!(client.next_deadline(), deadline, "{tag:?} {control:?}");
+        }
+    }
+    // The same packet with the own tag is taken.
+    hears(&mut client, at(60), Control::Sack(sack), data(0, 2));
+    assert_eq!(client.readable(), Bytes(2000));
+}
+
+/// RFC 9260 section 8.1: "The counter used for endpoint failure detection MUST be reset each time a DATA chunk sent to that peer
+/// endpoint is acknowledged (by the reception of a SACK chunk)."
+///
+/// Also if the chunk was taken for lost before its acknowledgement arrives.
+#[test]
+fn a_late_acknowledgement_resets_the_error_counter() {
+    let failure_at = |acknowledged: bool| {
+        let mut client = established(&SctpConfig::default());
+        (0..3).for_each(|_| client.send(message(1452)));
+        leaving(&mut client, at(50));
+        // After the timeout at 1050 ms TSN 0 is in flight again, TSN 1 and 2 are taken for lost.
+        let mut now = at(50);
+        while client.failure().is_none() {
+            let due = client.next_deadline();
+            if acknowledged && now < at(6000) && due >= at(6000) {
+                let mut second = RangeSet::default();
+                second.insert(Range::new(Tsn(1), Tsn(2)));
+                let gaps = GapBlocks::new(Tsn(0), &second);
+                let sack = Sack { gaps, window: 100_000, ..Sack::default() };
+                hears(&mut client, at(6000), Control::Sack(sack), DataChunks::default());
+            }
+            now = due;
+            client.on_timeout(now);
+            leaving(&mut client, now);
+        }
+        now
+    };
+    assert!(failure_at(true) > failure_at(false), "{} {}", failure_at(true), failure_at(false));
 }
 
 /// RFC 9260 section 12.4: "An SCTP implementation MUST abort the association if it receives a SACK chunk acknowledging a TSN that

@@ -192,6 +192,11 @@ impl Association {
         self.placement.iter_mut().for_each(Placement::note_ack);
         let advanced = sack.next > before;
         let arrived = self.mark_arrivals(now, sack, &mut news);
+        // RFC 9260 section 8.1: "The counter used for endpoint failure detection MUST be reset each time a DATA chunk sent to
+        // that peer endpoint is acknowledged (by the reception of a SACK chunk)." Also for a chunk that was taken for lost.
+        if arrived.is_some() {
+            self.paths.on_answer();
+        }
         self.peer_window = Bytes(u64::from(sack.window));
         let each = self.reduces_each();
         // `sctp_express_handle_sack`.
@@ -340,9 +345,6 @@ impl Association {
         } else if news.oldest_acked && !late {
             path.timer.restart(now);
         }
-        // RFC 9260 section 8.1: "The counter used for endpoint failure detection MUST be reset each time a DATA chunk sent to
-        // that peer endpoint is acknowledged (by the reception of a SACK chunk)."
-        self.paths.on_answer();
     }
 
     /// Counts missing reports (RFC 9260 section 7.2.4), and begins loss episodes.
