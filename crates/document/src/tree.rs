@@ -95,6 +95,16 @@ impl Placed {
         Self { value, at }
     }
 
+    /// How many values it has, itself included.
+    pub fn count(&self) -> usize {
+        let inner = match &self.value {
+            Value::List(items) => items.iter().map(Self::count).sum(),
+            Value::Table(table) => table.entries.iter().map(|entry| entry.node.count()).sum(),
+            _ => 0,
+        };
+        1 + inner
+    }
+
     /// A text that is a default.
     pub fn text(text: &str) -> Self {
         Self::new(Value::Text(text.into()), Origin::Default)

@@ -92,6 +92,7 @@ pub(crate) fn endpoints(flow: &Table, topology: &Topology, path: &str, report: &
         if seen.iter().filter(|(e, _)| *e == end).count() == MAX_ENDPOINTS + 1 {
             let message = format!("more than {MAX_ENDPOINTS} endpoints at the {end}");
             report.add(at, Code::TooMany, &path, message, format!("at most {MAX_ENDPOINTS} at each end"));
+            break;
         }
     }
 }

@@ -7,6 +7,7 @@ use registry::Options;
 use units::Nanos;
 
 use crate::choices::Choices;
+use document::check::element_path;
 use document::diagnostic::{Code, Report, suggest};
 use document::tree::{Origin, Placed, Table};
 
@@ -70,6 +71,25 @@ fn plain_servers(flow: &Table, transport: Option<&Table>, path: &str, report: &m
     };
     let help = "remove it, or set kind = \"mptcp\" and peer_capable = true in the transport".into();
     report.add(at, Code::Contradiction, &format!("{path}.app.mptcp_domains"), message.into(), help);
+}
+
+/// Flows of one file, each `count` included; far above what can be simulated in a reasonable time.
+const MAX_FLOWS: usize = 100_000;
+
+/// Reports that there are too many flows, before any of them is made.
+pub(crate) fn are_too_many(root: &Table, report: &mut Report<'_>) -> bool {
+    let mut total = 0;
+    for (index, (item, flow)) in root.tables("flow").enumerate() {
+        total += flow.integer("count").and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
+        if total > MAX_FLOWS {
+            let at = flow.written("count").or_else(|| flow.written("name")).unwrap_or(Origin::Default);
+            let message = format!("more than {MAX_FLOWS} flows in all");
+            let path = element_path("", "flow", index, item);
+            report.add(at, Code::TooMany, &path, message, "make `count` smaller".into());
+            return true;
+        }
+    }
+    false
 }
 
 /// The names of `count` flows with this name in the file.

@@ -8,6 +8,9 @@ use document::diagnostic::{Code, Report, suggest};
 use document::keys::{Kind, Section};
 use document::tree::{Origin, Placed, Table, Value};
 
+/// Values that `like` may copy in one file: a small file with long lists could ask for more than any memory.
+const MAX_COPIES: usize = 2_000_000;
+
 /// Resolves `both` and then `like` in all arrays of tables.
 pub(crate) fn resolve(root: &mut Table, report: &mut Report<'_>) {
     for key in ROOT.keys {
@@ -22,7 +25,7 @@ pub(crate) fn resolve(root: &mut Table, report: &mut Report<'_>) {
                 let name = item.as_table().and_then(|table| table.text("name"));
                 name.map(|name| names.entry(name.to_owned()).or_insert(index));
             }
-            Likes { section, items, names, report }.resolve();
+            Likes { section, items, names, copies: 0, reported: false, report }.resolve();
         }
         if section.key("both").is_some() {
             for (index, item) in items.iter_mut().enumerate() {
@@ -156,6 +159,9 @@ struct Likes<'l, 'r, 'a> {
     items: &'l mut [Placed],
     /// Position of the first element of each name.
     names: BTreeMap<String, usize>,
+    /// Values that were copied, and whether it is reported that they are too many.
+    copies: usize,
+    reported: bool,
     report: &'r mut Report<'a>,
 }
 
@@ -222,6 +228,19 @@ impl Likes<'_, '_, '_> {
         }
     }
 
+    /// Reported once: all that follow have too many as well.
+    fn too_many_copies(&mut self, index: usize) {
+        if !self.reported {
+            let at =
+                self.items[index].as_table().and_then(|t| t.get("like")).map_or(Origin::Default, |n| n.at);
+            let message = format!("`like` copies more than {MAX_COPIES} values in all");
+            let help = "use shorter lists, or files in their place".into();
+            self.report.add(at, Code::TooMany, &format!("{}.like", self.path(index)), message, help);
+            self.reported = true;
+        }
+        self.sever(index);
+    }
+
     fn inherit(&mut self, index: usize) {
         let Some(base) = self.base_of(index) else {
             if let Some(table) = self.items[index].as_table_mut() {
@@ -230,6 +249,10 @@ impl Likes<'_, '_, '_> {
             }
             return;
         };
+        self.copies = self.copies.saturating_add(self.items[base].count());
+        if self.copies > MAX_COPIES {
+            return self.too_many_copies(index);
+        }
         let Some(mut base) = self.items[base].as_table().cloned() else { return };
         base.take("name");
         if let Some(table) = self.items[index].as_table_mut() {

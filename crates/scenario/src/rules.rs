@@ -37,6 +37,9 @@ pub(crate) fn something_to_run(root: &Table, report: &mut Report<'_>) {
 
 /// All flows; fills in what follows from other keys.
 pub(crate) fn flows(root: &mut Table, topology: &Topology, choices: &Choices<'_>, report: &mut Report<'_>) {
+    if crate::flows::are_too_many(root, report) {
+        return;
+    }
     let end = root.parse::<Nanos>("duration");
     let duration = root.get("duration").map(|node| node.value.clone());
     let Some(Placed { value: Value::List(items), .. }) = root.get_mut("flow") else { return };

@@ -12,6 +12,7 @@ use document::tree::{Origin, Placed, Table, Value};
 /// Bounds on what one file may expand to; far above what can be simulated in a reasonable time.
 const MAX_NODES: usize = 10_000;
 const MAX_LINKS: usize = 20_000;
+const MAX_VALUES: usize = 5_000_000;
 
 /// One node.
 #[derive(Debug)]
@@ -41,6 +42,8 @@ pub(crate) struct Topology {
     /// By name: index of a node, or the range of a counted one.
     nodes: BTreeMap<String, std::ops::Range<usize>>,
     link_names: BTreeMap<String, usize>,
+    /// Values of all links, each link with those of its own.
+    values: usize,
     /// Something is broken: a name that is not found may well exist.
     pub nodes_partial: bool,
     pub links_partial: bool,
@@ -204,8 +207,7 @@ impl Topology {
         self.links_partial |= partial;
         for (index, table, name, at) in elements {
             let path = format!("{list}.{name}");
-            let taken =
-                self.duplex_links.iter().any(|w| w.name == name || w.name.starts_with(&format!("{name}.")));
+            let taken = self.link_names.contains_key(name) || self.has_mesh(name);
             if taken {
                 duplicate(report, at, &format!("{path}.name"), "path, link or mesh", name);
                 self.links_partial = true;
@@ -225,9 +227,15 @@ impl Topology {
                 self.nodes_partial |= list == "path";
                 continue;
             };
-            if self.duplex_links.len() + pairs.len() > MAX_LINKS {
-                let message = format!("more than {MAX_LINKS} links in all");
-                report.add(at, Code::TooMany, &path, message, "use fewer nodes in meshes".into());
+            let each: usize = keys.iter().filter_map(|key| table.get(key)).map(Placed::count).sum();
+            self.values = self.values.saturating_add(pairs.len().saturating_mul(each));
+            let (too_many, help) = if self.duplex_links.len() + pairs.len() > MAX_LINKS {
+                (format!("{MAX_LINKS} links"), "use fewer nodes in meshes")
+            } else {
+                (format!("{MAX_VALUES} values of links"), "use shorter lists, or files in their place")
+            };
+            if self.duplex_links.len() + pairs.len() > MAX_LINKS || self.values > MAX_VALUES {
+                report.add(at, Code::TooMany, &path, format!("more than {too_many} in all"), help.into());
                 self.links_partial = true;
                 return;
             }
@@ -241,6 +249,12 @@ impl Topology {
                 self.duplex_links.push(LinkEntry { name, ends, directions, source: (list, index), keys });
             }
         }
+    }
+
+    /// Links of a mesh with this name exist.
+    fn has_mesh(&self, name: &str) -> bool {
+        let first = format!("{name}.");
+        self.link_names.range(first.clone()..).next().is_some_and(|(name, _)| name.starts_with(&first))
     }
 
     /// Two nodes that must differ.

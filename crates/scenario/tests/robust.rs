@@ -216,3 +216,41 @@ fn a_misspelt_key_is_one_mistake_where_its_likely_meaning_does_not_apply() {
     let found = Document::parse(&text, "x.toml", &[], &Registries::builtin()).expect_err("no such key");
     assert_eq!(found.iter().map(|one| one.code.as_str()).collect::<Vec<_>>(), ["E002"], "{found}");
 }
+
+/// A small file with long lists asks for more values than any memory has: one mistake, at once.
+#[test]
+fn what_multiplies_is_bounded() {
+    let told = |text: &str| {
+        let error = Document::parse(text, "x.toml", &[], &Registries::builtin()).expect_err("accepted");
+        assert_eq!(error.iter().map(|one| one.code.as_str()).collect::<Vec<_>>(), ["E019"], "{error:.500}");
+        error.to_string()
+    };
+    let list = format!("[{}]", "\"1ms\",".repeat(20_000));
+    let flow = "[[flow]]\nname = \"f\"\nfrom = \"l1\"\nto = \"r1\"\n[flow.transport]\nkind = \"tcp\"\n";
+    let like: String = (1..200).map(|i| format!("[[path]]\nname = \"p{i}\"\nlike = \"p0\"\n")).collect();
+    let both = format!("both = {{ rate = \"1Mbit/s\", delay = {list} }}\n");
+    let inherited = format!("duration = \"1s\"\n[[path]]\nname = \"p0\"\n{both}{like}{flow}");
+    let inherited = inherited.replace("l1", "terminal").replace("r1", "server");
+    assert!(told(&inherited).contains("copies more than 2000000 values"));
+    let node = |name: &str| format!("[[node]]\nname = \"{name}\"\ncount = 100\n");
+    let mesh = format!("[[mesh]]\nname = \"m\"\nleft = [\"l\"]\nright = [\"r\"]\n{both}");
+    let meshed = format!("duration = \"1s\"\n{}{}{mesh}{flow}", node("l"), node("r"));
+    assert!(told(&meshed).contains("more than 5000000 values of links in all"));
+    let flows: String =
+        (0..101).map(|i| flow.replace("\"f\"", &format!("\"f{i}x\"\ncount = 1000"))).collect();
+    let text = BASE.replace("terminal", "l1").replace("server", "r1") + &flows;
+    assert!(told(&text).contains("more than 100000 flows in all"));
+}
+
+/// Names are looked up, not compared one with another.
+#[test]
+fn many_paths_take_their_time_and_no_more() {
+    let path =
+        |i: usize| format!("[[path]]\nname = \"p{i}\"\nboth = {{ rate = \"1Mbit/s\", delay = \"1ms\" }}\n");
+    let paths: String = (0..20_001).map(path).collect();
+    let flow =
+        "[[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\n[flow.transport]\nkind = \"tcp\"\n";
+    let text = format!("duration = \"1s\"\n{paths}{flow}");
+    let error = Document::parse(&text, "x.toml", &[], &Registries::builtin()).expect_err("accepted");
+    assert!(error.to_string().contains("more than 20000 links in all"), "{error:.300}");
+}
