@@ -26,6 +26,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use network::{Held, MAX_MEMORY};
 use scenario::model::Scenario;
 use scenario::{Diagnostics, Document};
 use trace::metrics::RUNS;
@@ -128,6 +129,13 @@ pub enum RunError {
         /// Packets that wait or are under way.
         packets: u64,
     },
+    /// Messages in the send buffers of associations would not fit into memory.
+    TooManyMessages {
+        /// How many.
+        messages: u64,
+    },
+    /// A run has grown beyond the bound.
+    Grown(Held),
     /// The time series would not fit into memory.
     TooManySamples {
         /// About how many there would be.
@@ -167,7 +175,25 @@ impl fmt::Display for RunError {
                 "{packets} packets would wait in queues, which with the connections takes {:.1} GiB of memory, and {} GiB \
                  are allowed: set a smaller `queue` on the links, a lower `rate` of the applications or a shorter `duration`",
                 *bytes as f64 / f64::from(1 << 30),
-                memory::MAX_MEMORY >> 30
+                MAX_MEMORY >> 30
+            ),
+            Self::TooManyMessages { messages } => write!(
+                f,
+                "{messages} messages would wait in send buffers, which takes more than the {} GiB of memory that are allowed: \
+                 set a smaller `send_buffer` or a larger `message`",
+                MAX_MEMORY >> 30
+            ),
+            Self::Grown(held) => write!(
+                f,
+                "at {:.3} s of simulated time {} packets are in queues and on links, {} messages are under way or in tables, and \
+                 the trace has {} bytes, which takes {:.1} GiB of memory, and {} GiB are allowed: set a smaller `queue` on the \
+                 links, a lower rate of messages of the applications or a shorter `duration`",
+                held.at.as_secs_f64(),
+                held.packets,
+                held.messages,
+                held.trace,
+                held.bytes() as f64 / f64::from(1 << 30),
+                MAX_MEMORY >> 30
             ),
             Self::TooManySamples { samples } => write!(
                 f,

@@ -1,24 +1,24 @@
 //! The memory of a run, estimated before it begins: valid scenarios can ask for more than there is.
 //!
-//! The estimate counts connections, and packets that find room in queues when every source sends at its peak rate all the
-//! time, less what the fastest link carries. Models without a constant are not counted: a scenario that is accepted may
-//! still need more than a small machine has.
+//! The estimate counts connections, messages in the send buffers of associations, and packets that find room in queues when every source sends at its peak rate all the
+//! time, less what the fastest link carries. Models without a constant are not counted: a run that grows beyond the bound
+//! all the same is stopped by its world.
 
+use network::{MAX_MEMORY, PACKET};
 use registry::{OptionValue, Options};
 use scenario::model::{Direction, Flow, Scenario};
+use transport::config::SendBuffer;
 use units::{Nanos, QueueLimit};
 
 use crate::RunError;
 
-/// Bytes that one replication may need.
-pub const MAX_MEMORY: u64 = 4 << 30;
 /// Connections that one replication may open at a time.
 pub const MAX_CONNECTIONS: u64 = 100_000;
 
-/// A packet that waits or is under way, with its place in a queue.
-const PACKET: u64 = 256;
 /// Both ends of a connection, and what is recorded of it: 1.34 GB were measured for 256,000.
 const CONNECTION: u64 = 5_500;
+/// A message in the send buffer of an association.
+const MESSAGE: u64 = 64;
 /// Bytes of a packet in a queue whose limit is in bytes.
 const USUAL_PACKET: u64 = 1500;
 
@@ -27,6 +27,10 @@ pub(crate) fn bound(scenario: &Scenario) -> Result<(), RunError> {
     let connections = scenario.flows.iter().map(connections).fold(0, u64::saturating_add);
     if connections > MAX_CONNECTIONS {
         return Err(RunError::TooManyConnections { connections });
+    }
+    let messages = scenario.flows.iter().map(buffered).fold(0, u64::saturating_add);
+    if messages.saturating_mul(MESSAGE) > MAX_MEMORY {
+        return Err(RunError::TooManyMessages { messages });
     }
     let packets = offered(scenario).saturating_sub(drained(scenario)).min(held(scenario));
     let bytes = packets.saturating_mul(PACKET).saturating_add(connections * CONNECTION);
@@ -37,6 +41,16 @@ fn connections(flow: &Flow) -> u64 {
     match flow.app.options.get("connections") {
         Some(OptionValue::Integer(n)) => *n,
         _ => 1,
+    }
+}
+
+/// Messages in the send buffers of a flow over SCTP, if its application fills them.
+fn buffered(flow: &Flow) -> u64 {
+    match (&flow.transport.sctp, flow.transport.tcp.buffers.send_buffer) {
+        (Some(sctp), SendBuffer::Fixed(size)) if flow.app.name() == "bulk" => {
+            (size.0 / sctp.config.message.0.max(1)).saturating_mul(connections(flow))
+        }
+        _ => 0,
     }
 }
 
@@ -123,6 +137,26 @@ mod tests {
         judged(endless, "transport = { kind = \"tcp\" }").unwrap();
         judged("rate = \"1kbit/s\", queue = \"1000p\"", FLOOD).unwrap();
         judged("rate = \"1Gbit/s\", queue = \"1000000000000p\"", FLOOD).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_has_grown_says_what_of() {
+        let held =
+            network::Held { at: units::SimTime(1_500_000_000), packets: 20_000_000, messages: 7, trace: 0 };
+        let told = RunError::Grown(held).to_string();
+        assert!(told.contains("at 1.500 s") && told.contains("20000000 packets"), "{told}");
+        assert!(told.contains("takes 4.8 GiB of memory, and 4 GiB are allowed"), "{told}");
+    }
+
+    #[test]
+    fn more_messages_than_memory_are_refused() {
+        let flow = |message: &str| {
+            format!("transport = {{ kind = \"sctp\", send_buffer = \"1GiB\", message = \"{message}\" }}")
+        };
+        let error = judged("rate = \"1Gbit/s\"", &flow("1B")).expect_err("accepted");
+        assert_eq!(error, RunError::TooManyMessages { messages: 1 << 30 });
+        assert!(error.to_string().contains("1073741824 messages"), "{error}");
+        judged("rate = \"1Gbit/s\"", &flow("1000B")).unwrap();
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub(crate) fn replicate(
     };
     let replication = outcome.map_err(|failure| match failure {
         Failure::Cancelled => RunError::Cancelled,
+        Failure::Grown(held) => RunError::Grown(held),
         Failure::Failed { message, help } => RunError::Failed {
             scenario: variant.scenario.name.clone(),
             seed,

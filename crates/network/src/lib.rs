@@ -21,6 +21,7 @@ mod flow;
 mod host;
 mod joins;
 mod legs;
+mod memory;
 mod net;
 mod observe;
 mod observer;
@@ -35,12 +36,13 @@ mod world;
 pub use build::{capacity, links, never_carries, opportunities};
 pub use capture::{Crossing, HostAddress, OpenedSubflow, PacketSink};
 pub use carrier::{Carrier, Delivered, Interface};
+pub use memory::{Held, MAX_MEMORY, PACKET};
 pub use net::link::{Link, LinkChange, Part};
 pub use net::routing::{Routes, Target, TargetId};
 pub use net::topology::{LinkId, NodeId, Topology};
 pub use observe::Observe;
 pub use watch::Watch;
-pub use world::{Cancelled, World};
+pub use world::{Unfinished, World};
 
 #[cfg(test)]
 mod tests;

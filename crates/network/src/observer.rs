@@ -52,6 +52,11 @@ impl Observer {
         }
     }
 
+    /// Bytes of the readable trace so far.
+    pub(crate) fn trace_length(&self) -> usize {
+        self.tracer.as_ref().map_or(0, Tracer::length)
+    }
+
     /// The text of the readable trace; empty without one.
     pub(crate) fn into_text(self) -> String {
         self.tracer.map(Tracer::into_text).unwrap_or_default()

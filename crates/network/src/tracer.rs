@@ -147,6 +147,11 @@ impl Tracer {
         there().or_else(back).map_or("", String::as_str)
     }
 
+    /// Bytes of the text so far.
+    pub(crate) fn length(&self) -> usize {
+        self.text.len()
+    }
+
     /// The text.
     pub(crate) fn into_text(self) -> String {
         self.text

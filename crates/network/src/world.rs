@@ -19,7 +19,7 @@ use units::{Bytes, SimTime};
 
 use crate::body::WorldNetwork;
 use crate::event::Event;
-use crate::flow::Ended;
+use crate::flow::{Ended, Flow};
 
 use crate::flow::context::{FlowContext, Traits};
 use crate::flow::events::ScheduledEvent;
@@ -27,6 +27,7 @@ use crate::flow::flows::{DirtyList, Flows};
 use crate::flow::message::Mark;
 use crate::host::Hosts;
 use crate::host::socket::{AppSocket, SocketId};
+use crate::memory::{Held, MAX_MEMORY};
 use crate::net::address::PacketAddresses;
 use crate::net::network::Delivery;
 use crate::net::topology::LinkId;
@@ -39,15 +40,22 @@ use crate::sampler::Sampler;
 use crate::watch::Watch;
 use crate::world::turn::Pause;
 
-/// The run was stopped from outside.
+/// Why a run has no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cancelled;
+pub enum Unfinished {
+    /// It was stopped from outside.
+    Cancelled,
+    /// It held more than it may.
+    TooMuchMemory(Held),
+}
 
 /// Bits of all subflows of a connection.
 const ALL_SUBFLOWS: u64 = u64::MAX;
 
 /// Events between two looks at the watch, less one.
 const WATCH_MASK: u64 = 4095;
+/// Events between two counts of what is held, less one. In between a world grows by megabytes.
+const MEMORY_MASK: u64 = 65_535;
 
 /// One replication of a scenario.
 #[derive(Debug)]
@@ -63,6 +71,8 @@ pub struct World {
     plan: Plan,
     relays: Relays,
     sampler: Option<Sampler>,
+    /// Bytes that it may hold.
+    memory: u64,
 }
 
 impl World {
@@ -75,15 +85,16 @@ impl World {
         sampler: Option<Sampler>,
     ) -> Self {
         let dirty = DirtyList::default();
-        Self { seed, duration, queue, network, hosts, flows, dirty, plan, relays, sampler }
+        let memory = MAX_MEMORY;
+        Self { seed, duration, queue, network, hosts, flows, dirty, plan, relays, sampler, memory }
     }
 
     /// Runs until the end of the scenario, or until every flow has delivered all that was written, or until
     /// nothing can happen any more.
     ///
     /// # Errors
-    /// It was stopped while it went on.
-    pub fn run(mut self, watch: &dyn Watch) -> Result<RunRecord, Cancelled> {
+    /// It was stopped while it went on, or needs too much memory.
+    pub fn run(mut self, watch: &dyn Watch) -> Result<RunRecord, Unfinished> {
         let end = self.advance(watch)?;
         Ok(self.into_record(end))
     }
@@ -111,7 +122,7 @@ impl World {
     }
 
     /// Runs and returns when the run ended.
-    pub(crate) fn advance(&mut self, watch: &dyn Watch) -> Result<SimTime, Cancelled> {
+    pub(crate) fn advance(&mut self, watch: &dyn Watch) -> Result<SimTime, Unfinished> {
         let mut told = SimTime::ZERO;
         let end = self.advance_watched(watch, &mut told)?;
         // Nothing happens in the rest of a run that ends early.
@@ -120,14 +131,17 @@ impl World {
     }
 
     /// The same; `told` is how far the watch knows that it is.
-    fn advance_watched(&mut self, watch: &dyn Watch, told: &mut SimTime) -> Result<SimTime, Cancelled> {
+    fn advance_watched(&mut self, watch: &dyn Watch, told: &mut SimTime) -> Result<SimTime, Unfinished> {
         let end = SimTime(self.duration.0.saturating_add(1));
         loop {
             let planned = self.next_planned();
             while let Some((now, event)) = self.queue.pop_before(planned.min(end)) {
                 if self.queue.taken() & WATCH_MASK == 0 {
                     if watch.is_stopped() {
-                        return Err(Cancelled);
+                        return Err(Unfinished::Cancelled);
+                    }
+                    if self.queue.taken() & MEMORY_MASK == 0 {
+                        self.bound_memory(now)?;
                     }
                     watch.simulated(now.since(*told));
                     *told = now;
@@ -143,6 +157,22 @@ impl World {
                 Some(_) => self.on_planned(planned),
             }
         }
+    }
+
+    fn bound_memory(&self, at: SimTime) -> Result<(), Unfinished> {
+        let held = Held {
+            at,
+            packets: self.network.held() as u64,
+            messages: self.flows.all().iter().map(Flow::held).sum::<usize>() as u64,
+            trace: self.network.tap().map_or(0, Observer::trace_length) as u64,
+        };
+        if held.bytes() > self.memory { Err(Unfinished::TooMuchMemory(held)) } else { Ok(()) }
+    }
+
+    /// The same with another bound on its memory, in bytes.
+    #[cfg(test)]
+    pub(crate) fn with_memory(self, memory: u64) -> Self {
+        Self { memory, ..self }
     }
 
     /// When the next planned change or sample is due.

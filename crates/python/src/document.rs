@@ -185,6 +185,8 @@ impl Document {
                 | RunError::NotReady(_)
                 | RunError::TooManyConnections { .. }
                 | RunError::TooMuchMemory { .. }
+                | RunError::TooManyMessages { .. }
+                | RunError::Grown(_)
                 | RunError::TooManySamples { .. }) => RunFailed::new_err(failure.to_string()),
             }),
         }

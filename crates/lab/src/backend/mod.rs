@@ -17,7 +17,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use network::{Observe, Watch};
+use network::{Held, Observe, Watch};
 use scenario::Unsupported;
 use scenario::model::Scenario;
 use trace::{Accuracy, Measured, RunRecord};
@@ -147,6 +147,8 @@ pub struct Replication {
 pub enum Failure {
     /// The caller stopped it.
     Cancelled,
+    /// It has grown beyond the bound on memory.
+    Grown(Held),
     /// It broke off.
     Failed {
         /// The error.

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use network::{Observe, PacketSink, Watch, World};
+use network::{Observe, PacketSink, Unfinished, Watch, World};
 use scenario::model::Scenario;
 use scenario::{Part, Unsupported};
 use trace::Measured;
@@ -104,7 +104,8 @@ fn simulate(
     let run = || World::captured(scenario, seed, observe, sink).run(watch);
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(record)) => Ok(Replication { record, cpu: start.elapsed(), accuracy: None }),
-        Ok(Err(network::Cancelled)) => Err(Failure::Cancelled),
+        Ok(Err(Unfinished::Cancelled)) => Err(Failure::Cancelled),
+        Ok(Err(Unfinished::TooMuchMemory(held))) => Err(Failure::Grown(held)),
         Err(panic) => Err(Failure::Failed {
             message: panic_message(panic.as_ref()),
             help: format!(

@@ -45,6 +45,14 @@ impl Channel {
         Self { limits, sockets: [None; 2], traffic }
     }
 
+    /// Messages under way.
+    pub(crate) fn held(&self) -> usize {
+        match &self.traffic {
+            Traffic::Streams(streams) => streams.held(),
+            Traffic::Datagrams(conversation) => conversation.held(),
+        }
+    }
+
     /// The socket at one side, once there is one.
     #[inline]
     pub(crate) fn socket(&self, side: Side) -> Option<SocketId> {

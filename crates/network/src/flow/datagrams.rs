@@ -70,6 +70,11 @@ impl Direction {
 pub(crate) struct Conversation([Direction; 2]);
 
 impl Conversation {
+    /// Messages under way.
+    pub(crate) fn held(&self) -> usize {
+        self.0.iter().map(|direction| direction.incomplete.len()).sum()
+    }
+
     fn from(&mut self, side: Side) -> &mut Direction {
         &mut self.0[side.index()]
     }

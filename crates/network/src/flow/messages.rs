@@ -75,6 +75,12 @@ impl Messages {
         }
     }
 
+    /// Messages under way, whole and in parts.
+    pub(crate) fn held(&self) -> usize {
+        let waiting = self.queues.iter().map(VecDeque::len).sum::<usize>();
+        waiting + self.parts.len() + self.under_way.len() + self.empty.len() + self.arrived.len()
+    }
+
     /// Adds a message, on this stream if it has one of its own. `before` are the bytes sent before it.
     pub(crate) fn ask(&mut self, mark: Mark, stream: Option<u16>, before: u64) {
         if mark.size == Bytes::ZERO {

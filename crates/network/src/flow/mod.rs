@@ -99,6 +99,12 @@ impl Flow {
         }
     }
 
+    /// Messages under way, and rows of its tables.
+    pub(crate) fn held(&self) -> usize {
+        let rows = self.log.messages.len() + self.log.pages.len();
+        rows + self.channels.iter().map(Channel::held).sum::<usize>()
+    }
+
     /// The application, to be told something. `None` while it is.
     pub(crate) fn take_app(&mut self) -> Option<Box<dyn App>> {
         self.app.take()

@@ -49,6 +49,11 @@ impl Outgoing {
         Self { messages, ..Self::default() }
     }
 
+    /// Messages that have not arrived.
+    fn held(&self) -> usize {
+        self.marks.len() + self.messages.as_ref().map_or(0, |messages| messages.held())
+    }
+
     /// Adds a message, whose row in the table of messages is known, on this stream if it has one of its own.
     pub(crate) fn ask(&mut self, now: SimTime, message: Message, row: Option<u32>, stream: Option<u16>) {
         debug_assert!(!self.close, "sent after close");
@@ -196,6 +201,11 @@ impl Streams {
     /// Something happens to the server end, which has not been accepted.
     pub(crate) fn before_accept(&mut self, action: EndAction) {
         self.early.push(action);
+    }
+
+    /// Messages under way.
+    pub(crate) fn held(&self) -> usize {
+        self.outgoing.iter().map(Outgoing::held).sum()
     }
 
     /// The data that one side wants to send.

@@ -95,6 +95,11 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
     }
 
     /// The tap.
+    pub(crate) fn tap(&self) -> Option<&T> {
+        self.tap.as_deref()
+    }
+
+    /// The tap.
     pub(crate) fn into_tap(self) -> Option<T> {
         self.tap.map(|tap| *tap)
     }
@@ -214,6 +219,11 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
     /// Puts a middlebox at the entrance of a link.
     pub(crate) fn set_strip(&mut self, link: LinkId, strip: Strip) {
         self.slots[link as usize].strip = strip;
+    }
+
+    /// The most packets that were held at once: their memory stays.
+    pub(crate) fn held(&self) -> usize {
+        self.packets.most()
     }
 
     /// Packets on links, lost ones not counted.

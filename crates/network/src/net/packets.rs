@@ -103,6 +103,11 @@ impl<B: Copy + Default> Packets<B> {
         self.free.push(number);
     }
 
+    /// The most packets that were held at once.
+    pub(crate) fn most(&self) -> usize {
+        self.places.len()
+    }
+
     /// Packets held.
     pub(crate) fn len(&self) -> usize {
         self.places.len() - self.free.len()

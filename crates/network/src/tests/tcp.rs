@@ -146,7 +146,31 @@ fn series_add_up_to_the_totals() {
 #[test]
 fn a_run_can_be_cancelled() {
     let world = World::new(&scenario(&one_path("", "", "", "")), 1, NOTHING);
-    assert_eq!(world.run(&AtomicBool::new(true)), Err(crate::Cancelled));
+    assert_eq!(world.run(&AtomicBool::new(true)), Err(crate::Unfinished::Cancelled));
+}
+
+/// Packets that wait behind a slow link, messages that wait in a sender, and a trace.
+#[test]
+fn a_run_that_grows_without_end_stops() {
+    let small = 1 << 20;
+    let stopped = |app: &str, transport: &str, observe| {
+        let text = format!(
+            "duration = \"1000s\"\n[[path]]\nname = \"p\"\n\
+             both = {{ rate = \"1kbit/s\", delay = \"1ms\", queue = \"1000000000p\" }}\n[[flow]]\nname = \"f\"\n\
+             from = \"terminal\"\nto = \"server\"\napp = {{ {app} }}\ntransport = {{ {transport} }}\n"
+        );
+        match World::new(&scenario(&text), 1, observe).with_memory(small).run(&AtomicBool::new(false)) {
+            Err(crate::Unfinished::TooMuchMemory(held)) => held,
+            other => panic!("{other:?}"),
+        }
+    };
+    let onoff = "kind = \"onoff\", rate = \"10Mbit/s\", packet = \"100B\", on = \"900s\", off = \"1s\"";
+    let queued = stopped(onoff, "kind = \"udp\"", NOTHING);
+    assert!(queued.packets * crate::PACKET > small && queued.trace == 0, "{queued:?}");
+    let waiting = stopped(onoff, "kind = \"tcp\", send_buffer = \"64KiB\"", NOTHING);
+    assert!(waiting.packets < 1000 && waiting.messages > 10_000, "{waiting:?}");
+    let told = stopped(onoff, "kind = \"udp\"", ALL);
+    assert!(told.trace > 0 && told.bytes() > small, "{told:?}");
 }
 
 /// The state of a controller is in the series, each value under a name of its own.
