@@ -98,11 +98,17 @@ def test_pages_messages_and_probes_are_those_of_the_simulator() -> None:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is missing")
-def test_commands_run_inside_and_leave_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_commands_run_inside_if_permitted_and_leave_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_bytes(b"x" * 500_000)
     server = f"{sys.executable} -m http.server -d {tmp_path} {{port}} 2>/dev/null"
     client = f"curl -s -o {tmp_path}/copy http://{{server}}:{{port}}/file && echo done"
     app = f"{{ kind = 'command', client = '{client}', server = '{server}' }}"
+    with pytest.raises(rw.RunFailed, match=r"(?s)commands that its scenario names.*ROPEWALK_COMMANDS=1"):
+        run(PATHS + flow("curl", app))
+    assert not (tmp_path / "copy").exists()
+    monkeypatch.setenv("ROPEWALK_COMMANDS", "1")
     found = run(PATHS + flow("curl", app))
     [row] = found.flows.iter_rows(named=True)
     assert row["failure"] is None
@@ -115,7 +121,10 @@ def test_commands_run_inside_and_leave_nothing(tmp_path: Path, capfd: pytest.Cap
     assert not [line for line in processes() if str(tmp_path) in line]
 
 
-def test_a_command_that_fails_is_told(ropewalk: Ropewalk, tmp_path: Path) -> None:
+def test_a_command_that_fails_is_told(
+    ropewalk: Ropewalk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROPEWALK_COMMANDS", "1")
     path = tmp_path / "false.toml"
     app = "{ kind = 'command', client = 'false {server} {port}', server = 'exit 3 # {port}' }"
     path.write_text(PATHS + flow("f", app), encoding="utf-8")

@@ -17,6 +17,8 @@ use crate::talk::Talk;
 
 /// Time between two looks at a process.
 const LOOK: Duration = Duration::from_millis(5);
+/// The environment variable that permits commands: a scenario may come from a stranger.
+const PERMITS: &str = "ROPEWALK_COMMANDS";
 /// Looks at a server that does not listen yet.
 const LOOKS: usize = 2_000;
 
@@ -75,6 +77,15 @@ impl Drop for Running {
 
 /// Starts the server of a flow, in the namespace of the calling thread, and waits until it listens.
 pub(crate) fn serve(plan: &CommandPlan, flow: &FlowPlan, index: usize) -> Result<Running, Fault> {
+    if std::env::var_os(PERMITS).is_none_or(|value| value != "1") {
+        return Err(Fault {
+            message: format!(
+                "flow {} runs commands that its scenario names, with your rights: {:?} and {:?}",
+                flow.name, plan.server, plan.client
+            ),
+            help: format!("read them, and set {PERMITS}=1 in the environment if they may run"),
+        });
+    }
     if flow.mptcp && !mptcpize() {
         return Err(Fault {
             message: format!("{}: commands use MPTCP through `mptcpize`, which is not installed", flow.name),
