@@ -148,6 +148,19 @@ def test_a_terminal_obeys_no_label(
     assert capsys.readouterr().out == "a\\u001b[31mb\n"
 
 
+def test_a_label_forges_no_row(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    """A line break in a label is no line break of the table."""
+    head = STUDY[:FACTORS_START].replace('baseline = { congestion = "lia" }\n', "")
+    head = head.replace('name = "study"', 'name = "study\\nforged: 1 case"')
+    factor = '[[vary]]\nkey = "path.b.both.delay"\nvalues = ["20ms"]\nlabels = ["first\\r\\nforged\\t99"]\n'
+    path = write_study(tmp_path, head + factor)
+    (tmp_path / "small.toml").write_text(SMALL.replace('"small"', '"small\\nforged: 9 s"'), encoding="utf-8")
+    told = ropewalk("study", path, "--seeds", "1", "--out", tmp_path / "out").stdout
+    told += ropewalk("run", tmp_path / "small.toml", "--seeds", "1").stdout
+    assert "first\\r\\nforged\\t99" in told
+    assert not [line for line in told.splitlines() if line.lstrip().startswith("forged")]
+
+
 RIGHT_TO_LEFT = "\u05e7\u05e6\u05e8"
 LONG = "a label that is far too long for the axis of a plot, for a legend and for a column of a table"
 

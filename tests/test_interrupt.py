@@ -90,6 +90,27 @@ def test_a_command_is_ready_for_ctrl_c_before_anything_large_is_imported() -> No
     assert done.stdout.split() == ["ropewalk", "ropewalk.cli"]
 
 
+def test_an_interrupt_that_a_library_makes_an_error_of_is_one() -> None:
+    """As polars does while it imports modules of Python."""
+    program = """
+import os, signal, sys
+import ropewalk.cli
+from ropewalk.cli.app import app
+def work(**_):
+    from ropewalk.cli.reporting import WRONG_INPUT, fail, reported
+    with reported():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt as error:
+            fail(f"the file cannot be read: {error!r}", WRONG_INPUT)
+app.commands["doctor"].callback = work
+sys.argv = ["ropewalk", "doctor"]
+ropewalk.cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc here")
 @pytest.mark.parametrize("work", ["rw.Scenario.parse(text, 'x.toml')", "rw.read([capture])"])
 def test_long_work_before_a_run_is_interrupted(work: str, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 CONTROLS = (*(c for c in range(0x20) if chr(c) not in "\t\n\r"), *range(0x7F, 0xA0))
 """Control characters of terminals: C0 without tab and line ends, DEL, C1."""
 _SHOWN = {character: f"\\u{character:04x}" for character in (*BIDI, *CONTROLS)}
+_BREAKS = {ord(character): escape for character, escape in (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))}
 _IN_JSON = {character: f"\\\\u{character:04x}" for character in BIDI} | {ord("<"): "\\u003c"}
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 """How a cell begins that spreadsheets evaluate: also with the wide forms of the signs."""
@@ -27,6 +28,11 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
 def visible(text: str) -> str:
     """Characters of direction and control as escapes (`u202e` after a backslash); others unchanged."""
     return text.translate(_SHOWN)
+
+
+def one_line(text: str) -> str:
+    """The same, and line ends and tabs as escapes: a label forges no second row of a table."""
+    return text.translate(_SHOWN | _BREAKS)
 
 
 def json_in_html(value: object) -> str:

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import NoReturn
 
 INTERRUPTED = 130
+pressed: list[int] = []
+"""Ctrl-C, each time it was pressed."""
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """Notes the signal: libraries that call Python make an error of their own of its exception."""
+    pressed.append(number)
+    signal.default_int_handler(number, frame)
+    raise AssertionError
 
 
 def _open_closed() -> None:
@@ -26,6 +41,8 @@ def _open_closed() -> None:
 
 def main() -> None:
     """Runs the command line and exits: 0 fine, 1 the run failed, 2 the input is wrong, 130 interrupted."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     _open_closed()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that has no ± gets a question mark.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from ropewalk.visible import visible
+from ropewalk.visible import one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,9 @@ class Column:
 
 def show_table(out: Printer, title: str, columns: Sequence[Column]) -> None:
     """Prints a table of columns of the same length under its title."""
-    plain = [replace(c, header=visible(c.header), cells=[visible(cell) for cell in c.cells]) for c in columns]
+    plain = [
+        replace(c, header=visible(c.header), cells=[one_line(cell) for cell in c.cells]) for c in columns
+    ]
     out.paragraph(title, style="bold")
     out.line()
     kept, left_out = _fitting(plain, out.width)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ropewalk._core import RunFailed
-from ropewalk.cli import INTERRUPTED
+from ropewalk.cli import INTERRUPTED, pressed
 from ropewalk.errors import ScenarioError
 from ropewalk.visible import visible
 
@@ -31,7 +31,9 @@ MARKS = {
 
 
 def fail(message: str, code: int) -> NoReturn:
-    """Ends the command with a message on stderr."""
+    """Ends the command with a message on stderr. After Ctrl-C it would only say what that has broken off."""
+    if pressed:
+        message, code = "interrupted", INTERRUPTED
     complain(message)
     sys.exit(code)
 

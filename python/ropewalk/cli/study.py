@@ -19,7 +19,7 @@ from ropewalk.numbers import count, figure
 from ropewalk.study import STORE, Study, stored
 from ropewalk.study.conduct import StoreError
 from ropewalk.study.summary import reservations
-from ropewalk.visible import visible
+from ropewalk.visible import one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -158,7 +158,8 @@ def show(results: StudyResults) -> None:
     out = printer()
     m = results.manifest
     out.paragraph(
-        f"{m.name}: {count(len(m.cases), 'case')}, mean ± 95 % interval over replications", style="bold"
+        f"{one_line(m.name)}: {count(len(m.cases), 'case')}, mean ± 95 % interval over replications",
+        style="bold",
     )
     out.line()
     _show_cases(results, out)
