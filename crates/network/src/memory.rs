@@ -1,4 +1,4 @@
-//! The memory of a world: what it holds, and how much that may be. Queues without an end grow beyond any machine.
+//! The memory of a world and its bound: a queue without an end grows beyond any machine.
 
 use units::SimTime;
 
@@ -9,7 +9,7 @@ pub const PACKET: u64 = 256;
 /// A message under way, or its row in a table, with the room that a growing list keeps free.
 const MESSAGE: u64 = 256;
 
-/// What grows with the load.
+/// The parts of its memory that grow with the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     /// Simulated time.
