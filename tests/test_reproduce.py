@@ -178,6 +178,13 @@ def test_the_mean_is_that_of_the_quotients_seed_by_seed() -> None:
         ('config("f.toml", "duration")', "called otherwise"),
         ("by_chance(order(y, 1))", "called otherwise"),
         ("all(order(y, 1), order(y, 2))", "`all` is called otherwise"),
+        (
+            "all(order(y, a) for a in {N} for b in {N} for c in {N} for d in {N} for e in {N})".format(
+                N=list(range(99))
+            ),
+            "has 9509900499 cases",
+        ),
+        ("all(" * 26 + "order(y, 1)" + " for a in [1, 2])" * 26, "cases"),
         ("all(order(y, n) for n in x['a', :])", "is not a list of levels or numbers"),
         ("all(order(y, n) for n in [1, 2] if n)", "is not a list of levels or numbers"),
         ("all(order(y, n) for n, m in [1, 2])", "`1` does not go with n, m"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from typing import TYPE_CHECKING, cast
 
 from ropewalk.reproduce.mistakes import ExpressionError
@@ -31,22 +32,27 @@ def written_out(node: ast.expr) -> ast.expr:
 
 
 class _WrittenOut(ast.NodeTransformer):
-    """Inner quantifiers go with the outer one: names of both are put in first."""
+    """Expands the outer quantifier first, so that an inner one can use its names."""
+
+    def __init__(self) -> None:
+        self._cases = 0
+        """Number of cases of all quantifiers so far: nested ones multiply."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if not (isinstance(node.func, ast.Name) and node.func.id == ALL):
             return self.generic_visit(node)
         match node:
             case ast.Call(args=[ast.GeneratorExp(elt=check, generators=loops)], keywords=[]):
-                cases = list(itertools.product(*map(_cases, loops)))
+                values = [list(_cases(loop)) for loop in loops]
             case _:
                 raise ExpressionError(f"`{ALL}` is called otherwise", CURE)
-        if len(cases) > MOST_CASES:
-            raise ExpressionError(f"`{ALL}` has {len(cases)} cases", f"name {MOST_CASES} at most")
+        self._cases += math.prod(map(len, values))
+        if self._cases > MOST_CASES:
+            raise ExpressionError(f"`{ALL}` has {self._cases} cases", f"name {MOST_CASES} at most")
         text = ast.unparse(check)
         checks = [
             self.visit(_Named({name: value for names in case for name, value in names.items()}).of(text))
-            for case in cases
+            for case in itertools.product(*values)
         ]
         return checks[0] if len(checks) == 1 else ast.BoolOp(ast.And(), checks)
 
