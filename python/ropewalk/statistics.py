@@ -32,7 +32,7 @@ class Estimate:
     """A mean over replications with its 95 % Student confidence interval."""
 
     mean: float
-    """Arithmetic."""
+    """Arithmetic mean."""
     ci95: float | None
     """Half width of the interval; None with fewer than two replications."""
     min: float
@@ -103,7 +103,7 @@ def _within(angle: float, freedom: int) -> float:
 
 
 def student_outside(t: float, freedom: int) -> float:
-    """Probability that Student's t is further from 0 than `t`: what a two-sided test calls significance."""
+    """Probability that Student's t is further from 0 than `t`: the p value of a two-sided test."""
     # The regularised incomplete beta function, without scipy for the reason given above.
     a, x, rest = freedom / 2, freedom / (freedom + t * t), t * t / (freedom + t * t)
     return _beta(a, 0.5, x) if x < (a + 1) / (a + 2.5) else 1.0 - _beta(0.5, a, rest)
@@ -197,7 +197,7 @@ class Description:
     n: int
     """Number of values."""
     mean: float
-    """Arithmetic."""
+    """Arithmetic mean."""
     sd: float | None
     """Standard deviation with n - 1 in the denominator; None with one value."""
     ci95: float | None
@@ -282,7 +282,7 @@ class Paired:
     ci95: float | None
     """Half width of its interval; None with one pair."""
     p: float | None
-    """Two-sided significance of its being zero; None with one pair."""
+    """The p value of a two-sided test that it is zero; None with one pair."""
 
 
 def paired(first: Mapping[int, float], second: Mapping[int, float], test: str = "t") -> Paired | None:

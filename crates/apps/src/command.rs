@@ -28,7 +28,7 @@ pub(crate) const ROW: Algorithm = Algorithm {
     build: |_| Box::new(Command),
 };
 
-/// Both ends speak of the port by which connections are found.
+/// Both commands name the port: a run finds their connections by it.
 fn check(options: &Options) -> Result<(), OptionFault> {
     for (option, must) in [("client", "{server}"), ("client", "{port}"), ("server", "{port}")] {
         let text = options.text(option);

@@ -54,11 +54,11 @@ const WINDOW_GAIN: f64 = 2.0;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Paced a little below bw, so that queues do not build up.
 const MARGIN: f64 = 0.99;
-/// DeliveryRounds of which the largest rate counts.
+/// Rounds over which the largest delivery rate counts.
 const BW_ROUNDS: u64 = 10;
 const MIN_RTT_WINDOW: Nanos = Nanos::from_secs(10);
 const PROBE_RTT_TIME: Nanos = Nanos::from_millis(200);
-/// Segments.
+/// Window in segments of PROBE_RTT, and the least of all.
 const MIN_WINDOW: f64 = 4.0;
 const QUANTA: f64 = 3.0;
 
@@ -72,7 +72,7 @@ enum Mode {
         since: SimTime,
     },
     ProbeRtt {
-        /// When it is over, but not before a round; `None` until only four segments are out.
+        /// When it ends at the earliest, one round is waited for too; `None` until at most four segments are in flight.
         until: Option<SimTime>,
         round_done: bool,
     },

@@ -23,9 +23,9 @@ SMALL_TABLES = (
     *("runs", "flows", "subflows", "legs", "failed_joins"),
     *("links", "messages", "measures", "pages"),
 )
-"""Read together: a figure hardly ever needs one alone."""
+"""Tables that are read at once, since most figures need several of them."""
 POOLED_APART = 3.0
-"""Standard deviations between groups from which on they should not be pooled."""
+"""Distance of the means of groups, in standard deviations, above which they should not be pooled."""
 
 
 class StudyResults:

@@ -43,7 +43,7 @@ pub trait Backend: Sync {
     /// key is left out in silence.
     fn unsupported(&self, scenario: &Scenario) -> Vec<Unsupported>;
 
-    /// The keys of which it does not run every value, by what has the keys: for the reference page.
+    /// Keys of which it runs only some values, grouped by the table that has them; for the reference page.
     fn rules(&self) -> &'static [(&'static str, &'static [Rule])] {
         &[]
     }
@@ -96,7 +96,7 @@ pub trait Backend: Sync {
     }
 }
 
-/// Other systems have no kernel that the links could be between.
+/// The links stand between sockets of a Linux kernel.
 #[cfg(not(target_os = "linux"))]
 pub fn emulation() -> &'static str {
     "none"
@@ -111,7 +111,7 @@ pub fn kernel_control(
     Err(NotReady { message: format!("{name}: this is not Linux"), help: "use a Linux machine".into() })
 }
 
-/// All back ends, the one that is used unless another is asked for first. They keep what they build in `folder`.
+/// All back ends, the default first. They keep what they build in `folder`.
 pub fn backends(folder: &Path) -> Vec<Box<dyn Backend>> {
     vec![
         Box::new(Simulator),
@@ -125,7 +125,7 @@ pub fn backends(folder: &Path) -> Vec<Box<dyn Backend>> {
 /// A key of a scenario, and the values of it that a back end can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The key, below what has it; empty: that itself.
+    /// The dotted key inside its table; empty: the table itself.
     pub key: &'static str,
     /// Supported values, in words.
     pub allowed: &'static str,

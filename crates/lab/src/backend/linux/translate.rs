@@ -178,7 +178,8 @@ fn program(app: &Choice<Apps>) -> Program {
     Program::Commands(CommandPlan { client: text("client"), server: text("server") })
 }
 
-/// Gives all routes of hosts with commands, which set none, the congestion control of their flows. Each flow that has another one.
+/// Commands choose no congestion control: all routes of their hosts get the one of the first flow there. Returns the flows
+/// of these hosts that have another one.
 fn control_of_commands(plan: &mut Plan) -> Vec<usize> {
     let has_commands = |flow: &FlowPlan| matches!(flow.program, Program::Commands(_));
     let nodes: Vec<NodeId> =
