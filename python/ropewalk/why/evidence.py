@@ -134,10 +134,18 @@ def _scheduler(seen: Seen) -> str:
 def _loss(seen: Seen) -> str:
     flow = seen.case.flow
     rtts = {path.name: path.rtt_s for path in seen.paths}
+    behind = _behind_proxies(seen)
     parts = []
     for one in seen.data:
         rtt = rtts.get(one.path) or seen.rtt_s
-        if one.loss > 0 and rtt:
+        if one.loss > 0 and one.name in behind:
+            # The proxy repairs it, by a control of its own.
+            node, of_leg = behind[one.name]
+            parts.append(
+                f"{one.name} loses {100 * one.loss:.2g} % of the packets behind the proxy at {node}, "
+                f"at a round trip of {duration(of_leg)}"
+            )
+        elif one.loss > 0 and rtt:
             most = loss_limited_bit_s(flow, rtt, one.loss)
             of = f" of {mbit(one.capacity_bit_s)}" if one.capacity_bit_s else ""
             parts.append(
@@ -148,12 +156,28 @@ def _loss(seen: Seen) -> str:
     return "; ".join(parts) or "packets are lost"
 
 
+def _behind_proxies(seen: Seen) -> dict[str, tuple[str, float]]:
+    """Links behind a proxy, its node, and the round trip of the leg, by which alone a loss there costs."""
+    legs = {one.node: one.srtt_s for one in at_proxies(seen.results, seen.case.flow) if one.srtt_s}
+    found = {}
+    for route, stations in zip(seen.case.flow.routes, seen.case.flow.stations, strict=True):
+        node = None
+        for way, start in zip(route, stations, strict=False):
+            node = start if start in legs else node
+            if node is not None:
+                found[way.name] = (node, legs[node])
+    return found
+
+
 def is_loss_limited(seen: Seen) -> bool:
     """The laws give less than the capacity on a path with losses."""
     rtts = {path.name: path.rtt_s for path in seen.paths}
+    behind = {name: rtt for name, (_, rtt) in _behind_proxies(seen).items()}
     return any(
         one.loss > 0
-        and loss_limited_bit_s(seen.case.flow, rtts.get(one.path) or seen.rtt_s, one.loss)
+        and loss_limited_bit_s(
+            seen.case.flow, behind.get(one.name) or rtts.get(one.path) or seen.rtt_s, one.loss
+        )
         < FULL * (one.capacity_bit_s or math.inf)
         for one in seen.data
     )
