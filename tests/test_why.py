@@ -198,3 +198,21 @@ def test_routes_lead_over_links_and_meshes() -> None:
     [found] = scenario.why(effort="quick").flows
     assert found.reasons[0].cause == "capacity"
     assert "sat.router1-server.forward" in found.reasons[0].evidence
+
+
+def test_a_loss_behind_a_proxy_costs_by_its_leg_and_is_not_the_senders(ropewalk: Ropewalk) -> None:
+    """3 % at 22 ms leave a part of 10 Mbit/s; 1 % leave 6.6, more than a satellite of 2 Mbit/s carries."""
+    file = ROOT / "scenarios" / "geo-split-proxy.toml"
+    fast = ("--set", "path.satellite.up.rate=10Mbit/s", "--set", "path.internet.both.loss.probability=0.03")
+    causes = []
+    for sets in (fast, ()):
+        done = ropewalk("why", file, "--json", "--set", "flow.upload.app.size=6MB", *sets)
+        assert done.returncode == 0, done.stderr
+        _, upload = json.loads(done.stdout)["flows"]
+        causes.append({reason["cause"]: reason for reason in upload["reasons"]})
+        cures = [
+            setting for reason in upload["reasons"] for cure in reason["cures"] for setting in cure["set"]
+        ]
+        assert "flow.upload.transport.congestion=bbr" not in cures
+    assert "behind the proxy at gateway, at a round trip of 2" in causes[0]["loss"]["evidence"]
+    assert "loss" not in causes[1]

@@ -147,7 +147,7 @@ def _lost(group: pl.DataFrame, legs: pl.DataFrame, facts: Facts | None) -> Itera
                 f"{most} that the proxy at {node} had acknowledged never arrived, "
                 f"in {len(hit)} of {group.height} replications{f': {crashed}' if crashes else ''}"
             )
-        elif crashes:
+        elif crashes and not group["completed"].fill_null(value=False).all():
             last = _stalled(group)
             yield crashed if last is None else f"{crashed}; {last}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ropewalk import _core
 from ropewalk.facts import COUPLED, kind, quantity
-from ropewalk.why.proxies import correct, left_out, without_crashes
+from ropewalk.why.proxies import correct, left_out, of_sender, without_crashes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -332,7 +332,8 @@ def _no_loss(case: Case) -> Iterator[Settings]:
 
 
 def _robust(case: Case) -> Iterator[Settings]:
-    if not any(way.is_lossy for way in case.flow.data):
+    own = of_sender(case.facts, case.flow)
+    if not any(way.is_lossy and way.name in own for way in case.flow.data):
         return
     for name in ROBUST:
         if name != case.flow.congestion:

@@ -170,15 +170,21 @@ def _behind_proxies(seen: Seen) -> dict[str, tuple[str, float]]:
 
 
 def is_loss_limited(seen: Seen) -> bool:
-    """The laws give less than the capacity on a path with losses."""
+    """The laws give less on a link with losses than the narrowest link of its way carries."""
     rtts = {path.name: path.rtt_s for path in seen.paths}
+    capacity = {one.name: one.capacity_bit_s or math.inf for one in seen.data}
+    narrowest = {
+        way.name: min(capacity.get(other.name, math.inf) for other in route)
+        for route in seen.case.flow.routes
+        for way in route
+    }
     behind = {name: rtt for name, (_, rtt) in _behind_proxies(seen).items()}
     return any(
         one.loss > 0
         and loss_limited_bit_s(
             seen.case.flow, behind.get(one.name) or rtts.get(one.path) or seen.rtt_s, one.loss
         )
-        < FULL * (one.capacity_bit_s or math.inf)
+        < FULL * narrowest.get(one.name, capacity[one.name])
         for one in seen.data
     )
 

@@ -51,6 +51,18 @@ def at_proxies(results: Results, flow: Flow) -> tuple[AtProxy, ...]:
     )
 
 
+def of_sender(facts: Facts, flow: Flow) -> set[str]:
+    """Links up to the first proxy: what is lost on others, the sender of the flow does not repair."""
+    nodes = {proxy.node for proxy in facts.proxies_of(flow)}
+    found = set()
+    for route, stations in zip(flow.routes, flow.stations, strict=True):
+        for way, start in zip(route, stations, strict=False):
+            if start in nodes:
+                break
+            found.add(way.name)
+    return found
+
+
 def correct(facts: Facts, flow: Flow, refused_at: tuple[str, ...]) -> Iterator[tuple[Setting, ...]]:
     """A proxy that ends all subflows in the place of one that ends one of them, or refuses to join them.
 
