@@ -50,6 +50,9 @@ def test_a_silent_crash_says_what_never_arrived() -> None:
     assert any(line.startswith("download: did not complete in 1 of 1 replications: nothing") for line in told)
     assert any(line.startswith("download: 1.") and line.endswith(lost + crash) for line in told), told
     assert any(line.startswith(f"upload: {crash}; nothing arrived") for line in told)
+    # A transfer that was over before is not told of it.
+    early = rw.Scenario.parse(text.replace('size = "2MB"', 'size = "200kB"'), "crash.toml")
+    assert not [line for line in problems(early.run([1])) if line.startswith("upload")]
 
 
 def test_transfers_without_a_size_have_no_end_to_miss() -> None:

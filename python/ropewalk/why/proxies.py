@@ -52,7 +52,7 @@ def at_proxies(results: Results, flow: Flow) -> tuple[AtProxy, ...]:
 
 
 def of_sender(facts: Facts, flow: Flow) -> set[str]:
-    """Links up to the first proxy: what is lost on others, the sender of the flow does not repair."""
+    """Links up to the first proxy: the sender of the flow repairs no loss of others."""
     nodes = {proxy.node for proxy in facts.proxies_of(flow)}
     found = set()
     for route, stations in zip(flow.routes, flow.stations, strict=True):
