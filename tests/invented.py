@@ -47,7 +47,13 @@ class Invented:
         self._spread = spread
 
     def sample(self, quantity: str, levels: tuple[str, ...]) -> Sample:
-        """Around the mean."""
+        """Around the mean.
+
+        Raises:
+            NoValue: no check reads it, only words do.
+        """
+        if (quantity, levels) not in self.means:
+            raise NoValue(f"{quantity} {levels} is not invented")
         mean = self.means[quantity, levels]
         seeds = range(1, self.runs.get(quantity, RUNS) + 1)
         return Sample({seed: mean * (1.0 + self._spread * (seed % 3 - 1)) for seed in seeds}, "")
