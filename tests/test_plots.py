@@ -15,6 +15,7 @@ from matplotlib.typing import ColorType
 import ropewalk as rw
 from conftest import ROOT, SMALL
 from ropewalk import catalogue, statistics
+from ropewalk.limits import FAILED
 from ropewalk.plots import buffers, charts, legs, series, worth
 from ropewalk.plots.apart import apart, labels
 from ropewalk.plots.draw import draw
@@ -383,7 +384,7 @@ def test_the_ribbon_shows_the_limit_of_each_sample(transfer: rw.Results) -> None
         for at, code in rows[1:]:
             (what,) = [what for start, end, what in strip.spans if start < at <= end]
             assert what == names[int(code)]
-    assert set(LIMITS) == set(names)
+    assert set(LIMITS) == {*names, FAILED}
 
 
 def test_a_full_send_buffer_is_as_large_as_its_size(transfer: rw.Results) -> None:
