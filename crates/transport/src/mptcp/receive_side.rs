@@ -23,6 +23,8 @@ pub(super) struct ReceiveSide {
     read: u64,
     buffer: ReceiveBuffer,
     window: AdvertisedWindow<Dsn>,
+    /// Each subflow has memory of its own, and goes by the window that it told itself.
+    by_subflow: bool,
 }
 
 impl ReceiveSide {
@@ -35,6 +37,7 @@ impl ReceiveSide {
             read: 0,
             buffer: ReceiveBuffer::new(&tcp, payload),
             window: AdvertisedWindow::default(),
+            by_subflow: tcp.buffers.receive_counts == ReceiveCounts::SubflowMemory,
             tcp,
         }
     }
@@ -137,8 +140,13 @@ impl ReceiveSide {
     /// memory by subflow, what one holds takes its own alone (`__mptcp_space`).
     #[inline]
     fn room(&self, held: u64, limit: Bytes) -> Room {
-        let held = if self.is_by_subflow() { 0 } else { held };
-        let taken = self.readable() + self.out_of_order() + held;
+        let taken = self.readable() + self.out_of_order();
+        if !self.by_subflow {
+            return Room {
+                free: self.size().saturating_sub(Bytes(taken + held)).min(limit),
+                size: self.size(),
+            };
+        }
         let [free, size] = [taken, 0].map(|taken| Bytes(self.buffer.offers(taken)));
         Room { free: free.min(limit), size }
     }
@@ -151,7 +159,7 @@ impl ReceiveSide {
     /// Each subflow has memory of its own, and goes by the window that it told itself.
     #[inline]
     pub(super) fn is_by_subflow(&self) -> bool {
-        self.tcp.buffers.receive_counts == ReceiveCounts::SubflowMemory
+        self.by_subflow
     }
 
     /// A subflow whose last segment told a window of which `told` is left, and which offers `limit` at most, must tell the peer that
