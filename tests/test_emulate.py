@@ -231,8 +231,9 @@ def state() -> dict[str, set[str]]:
 
 
 @loads_controls
-def test_nothing_is_left_when_a_run_is_killed(tmp_path: Path) -> None:
+def test_nothing_is_left_when_a_run_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kill -9 at random moments from the set-up on, with a control loaded or commands running."""
+    monkeypatch.setenv("ROPEWALK_COMMANDS", "1")
     text = (ROOT / "crates/lab/tests/kernel/k6-lia.toml").read_text(encoding="utf-8")
     marker = f"sleep 97{os.getpid()}"
     server = f"{sys.executable} -m http.server {{port}}"
