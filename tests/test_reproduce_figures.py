@@ -92,19 +92,23 @@ def test_mistakes_in_figures(old: str, new: str, message: str, tmp_path: Path) -
         figures.load(rep.load(place))
 
 
+def legend(place: Path, text: str) -> list[str]:
+    """The entries in the legend of the figure that `text` defines."""
+    (place / "figures.toml").write_text(text, encoding="utf-8")
+    loaded = rep.load(place)
+    made = rep.reproduce(loaded, place.parent / "out")
+    found = figures.draw(figures.load(loaded)[0], made.sources).axes[0].get_legend()
+    assert found is not None
+    return [entry.get_text() for entry in found.get_texts()]
+
+
 def test_published_marks_beside_bars_are_in_the_legend_once(tmp_path: Path) -> None:
     place = write_reproduction(tmp_path)
     curve = '[[figure.curve]]\nlabel = "{0}"\nvalue = \'rate["{0}", :]\'\n'
     published = "published = { values = [1, 2] }\n"
     head = '[[figure]]\nid = "f"\ntitle = "F"\nkind = "bars"\nticks = ["a", "b"]\n'
     text = head + curve.format("lia") + 2 * (curve.format("olia") + published)
-    (place / "figures.toml").write_text(text, encoding="utf-8")
-    loaded = rep.load(place)
-    made = rep.reproduce(loaded, tmp_path / "out")
-    legend = figures.draw(figures.load(loaded)[0], made.sources).axes[0].get_legend()
-    assert legend is not None
-    labels = [entry.get_text() for entry in legend.get_texts()]
-    assert sorted(labels) == ["lia", "olia", "olia", "published"]
+    assert sorted(legend(place, text)) == ["lia", "olia", "olia", "published"]
 
 
 def test_each_published_curve_over_time_is_named_in_the_legend(tmp_path: Path) -> None:
@@ -115,13 +119,7 @@ def test_each_published_curve_over_time_is_named_in_the_legend(tmp_path: Path) -
     )
     head = '[[figure]]\nid = "f"\ntitle = "F"\nkind = "time"\n'
     text = head + curve.format("lia") + curve.format("olia")
-    (place / "figures.toml").write_text(text, encoding="utf-8")
-    loaded = rep.load(place)
-    made = rep.reproduce(loaded, tmp_path / "out")
-    legend = figures.draw(figures.load(loaded)[0], made.sources).axes[0].get_legend()
-    assert legend is not None
-    labels = [entry.get_text() for entry in legend.get_texts()]
-    assert labels == ["lia", "lia, published", "olia", "olia, published"]
+    assert legend(place, text) == ["lia", "lia, published", "olia", "olia, published"]
 
 
 @pytest.mark.parametrize(("highest", "cut"), [(2, False), (3, True)])

@@ -26,7 +26,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use network::{Held, MAX_MEMORY};
+use network::{Footprint, MAX_MEMORY};
 use scenario::model::Scenario;
 use scenario::{Diagnostics, Document};
 use trace::metrics::RUNS;
@@ -135,7 +135,7 @@ pub enum RunError {
         messages: u64,
     },
     /// A run has grown beyond the bound.
-    Grown(Held),
+    Grown(Footprint),
     /// The time series would not fit into memory.
     TooManySamples {
         /// About how many there would be.

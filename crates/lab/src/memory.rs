@@ -141,8 +141,12 @@ mod tests {
 
     #[test]
     fn a_run_that_has_grown_says_what_of() {
-        let held =
-            network::Held { at: units::SimTime(1_500_000_000), packets: 20_000_000, messages: 7, trace: 0 };
+        let held = network::Footprint {
+            at: units::SimTime(1_500_000_000),
+            packets: 20_000_000,
+            messages: 7,
+            trace: 0,
+        };
         let told = RunError::Grown(held).to_string();
         assert!(told.contains("at 1.500 s") && told.contains("20000000 packets"), "{told}");
         assert!(told.contains("takes 4.8 GiB of memory, and 4 GiB are allowed"), "{told}");

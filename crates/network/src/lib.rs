@@ -36,7 +36,7 @@ mod world;
 pub use build::{capacity, links, never_carries, opportunities};
 pub use capture::{Crossing, HostAddress, OpenedSubflow, PacketSink};
 pub use carrier::{Carrier, Delivered, Interface};
-pub use memory::{Held, MAX_MEMORY, PACKET};
+pub use memory::{Footprint, MAX_MEMORY, PACKET};
 pub use net::link::{Link, LinkChange, Part};
 pub use net::routing::{Routes, Target, TargetId};
 pub use net::topology::{LinkId, NodeId, Topology};

@@ -11,7 +11,7 @@ const MESSAGE: u64 = 256;
 
 /// The parts of its memory that grow with the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct Footprint {
     /// Simulated time.
     pub at: SimTime,
     /// Packets in queues and on links.
@@ -22,7 +22,7 @@ pub struct Held {
     pub trace: u64,
 }
 
-impl Held {
+impl Footprint {
     /// About how many bytes that takes.
     pub fn bytes(&self) -> u64 {
         self.packets * PACKET + self.messages * MESSAGE + self.trace

@@ -27,7 +27,7 @@ use crate::flow::flows::{DirtyList, Flows};
 use crate::flow::message::Mark;
 use crate::host::Hosts;
 use crate::host::socket::{AppSocket, SocketId};
-use crate::memory::{Held, MAX_MEMORY};
+use crate::memory::{Footprint, MAX_MEMORY};
 use crate::net::address::PacketAddresses;
 use crate::net::network::Delivery;
 use crate::net::topology::LinkId;
@@ -46,7 +46,7 @@ pub enum Unfinished {
     /// It was stopped from outside.
     Cancelled,
     /// It held more than it may.
-    TooMuchMemory(Held),
+    TooMuchMemory(Footprint),
 }
 
 /// Bits of all subflows of a connection.
@@ -160,7 +160,7 @@ impl World {
     }
 
     fn bound_memory(&self, at: SimTime) -> Result<(), Unfinished> {
-        let held = Held {
+        let held = Footprint {
             at,
             packets: self.network.held() as u64,
             messages: self.flows.all().iter().map(Flow::held).sum::<usize>() as u64,

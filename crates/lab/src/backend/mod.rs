@@ -17,7 +17,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use network::{Held, Observe, Watch};
+use network::{Footprint, Observe, Watch};
 use scenario::Unsupported;
 use scenario::model::Scenario;
 use trace::{Accuracy, Measured, RunRecord};
@@ -148,7 +148,7 @@ pub enum Failure {
     /// The caller stopped it.
     Cancelled,
     /// It has grown beyond the bound on memory.
-    Grown(Held),
+    Grown(Footprint),
     /// It broke off.
     Failed {
         /// The error.

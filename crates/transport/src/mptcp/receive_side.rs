@@ -165,8 +165,9 @@ impl ReceiveSide {
     /// A subflow whose last segment told a window of which `told` is left, and which offers `limit` at most, must tell the peer that
     /// there is at least twice as much.
     ///
-    /// Source: Linux, `__tcp_cleanup_rbuf` for each subflow, from `mptcp_cleanup_rbuf`. While data of another subflow is missing
-    /// ACKs go on to tell a whole window, so that the read after it comes does not tell the Data ACK: the subflow that brought it does.
+    /// Source: Linux, `__tcp_cleanup_rbuf` for each subflow, from `mptcp_cleanup_rbuf`. While data of a slow subflow is missing, a fast one
+    /// goes on to tell a whole window. So a read after that data has come sends nothing on the fast one: its sender learns the Data ACK from
+    /// the ACK on the slow one.
     pub(super) fn deserves_update_on(&self, told: Bytes, limit: Bytes) -> bool {
         let Room { free, size } = self.room(0, limit);
         2 * told.0 <= size.0 && free > Bytes::ZERO && free.0 >= 2 * told.0
@@ -273,7 +274,7 @@ mod tests {
 
     /// Memory of a subflow is its own: in the capture a window of 262,144 bytes stood while a subflow held 140 segments.
     #[test]
-    fn what_a_subflow_holds_takes_room_where_windows_are_no_memory() {
+    fn what_a_subflow_holds_takes_room_unless_it_has_memory_of_its_own() {
         let limit = Bytes(1 << 20);
         assert_eq!(linux(256 << 10).room(200_000, limit).free, Bytes(323_584));
         let config = TcpConfig::default().with(|c| {

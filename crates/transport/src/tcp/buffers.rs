@@ -343,17 +343,22 @@ mod tests {
         assert_eq!((tuned.size, tuned.max), (81_920, 3_932_160));
     }
 
-    /// `tcp_rcvbuf_grow` is called for subflows when the buffer of the connection has grown, and only then. In a capture of Linux 6.18 a
-    /// connection whose buffer was full at the ratio of a subflow without data had subflows with windows of 268,288 bytes for good.
-    #[test]
-    fn buffers_of_subflows_grow_with_that_of_the_connection_alone() {
+    /// The buffer of a connection whose subflows have memory of their own.
+    fn by_subflow(max: u64) -> ReceiveBuffer {
         let config = TcpConfig::default().with(|c| {
             c.segment.mss = Bytes(1448);
             c.options.timestamps = true;
             c.buffers.receive_counts = ReceiveCounts::SubflowMemory;
-            (c.buffers.receive_buffer, c.buffers.receive_buffer_max) = (Bytes(131_072), Bytes(512 << 10));
+            (c.buffers.receive_buffer, c.buffers.receive_buffer_max) = (Bytes(131_072), Bytes(max));
         });
-        let mut buffer = ReceiveBuffer::new(&config, Bytes(1424));
+        ReceiveBuffer::new(&config, Bytes(1424))
+    }
+
+    /// `tcp_rcvbuf_grow` is called for subflows when the buffer of the connection has grown, and only then. In a capture of Linux 6.18 a
+    /// connection whose buffer was full at the ratio of a subflow without data had subflows with windows of 268,288 bytes for good.
+    #[test]
+    fn buffers_of_subflows_grow_with_that_of_the_connection_alone() {
+        let mut buffer = by_subflow(512 << 10);
         let rtt = || Some(Nanos::from_millis(100));
         let mut read = |ms, bytes, fresh| {
             buffer.on_read_of_connection(SimTime::from_millis(ms), bytes, rtt, || 0, || fresh);
@@ -369,13 +374,7 @@ mod tests {
     #[test]
     fn a_buffer_that_grows_before_the_first_data_takes_more_memory() {
         let grown = |fresh: bool| {
-            let config = TcpConfig::default().with(|c| {
-                c.segment.mss = Bytes(1448);
-                c.options.timestamps = true;
-                c.buffers.receive_counts = ReceiveCounts::SubflowMemory;
-                (c.buffers.receive_buffer, c.buffers.receive_buffer_max) = (Bytes(131_072), Bytes(6 << 20));
-            });
-            let mut buffer = ReceiveBuffer::new(&config, Bytes(1424));
+            let mut buffer = by_subflow(6 << 20);
             let rtt = || Some(Nanos::from_millis(100));
             buffer.on_read_of_connection(SimTime::from_millis(100), 100_000, rtt, || 0, || fresh);
             (buffer.size, buffer.whole, buffer.offers(0))

@@ -91,6 +91,7 @@ impl MptcpConnection {
         if (!self.signals.is_empty() || self.send.wants_fin()) && self.signal(now, packet).is_some() {
             return Some(());
         }
+        // New data has been placed above; without a reason to push only data to be sent again goes on.
         while !(waits_for_push && self.send.reinject().is_empty())
             && let Some(i) = self.placement.schedule(now, &mut self.send, &mut self.subflows)
         {
