@@ -132,9 +132,12 @@ def table() -> str:
     for path in sorted((ROOT / "reproductions").glob("*/counts.json")):
         found, name = json.loads(path.read_text(encoding="utf-8")), path.parent.name
         readings = "; ".join(
-            f"`{reading}`{_apart(one)}: {one['agrees']}{_more(one['calibrated'])}"
+            f"`{reading}`: {one['agrees']}{_more(one['calibrated'])}"
             for reading, one in found["readings"].items()
+            if not one.get("apart")
         )
+        if apart := sum(bool(one.get("apart")) for one in found["readings"].values()):
+            readings += f"; {apart} more counted apart"
         union = f"{found['verdicts']['agrees']}{_more(found['verdicts'][CALIBRATED])}"
         place = page(name).relative_to(ROOT)
         lines.append(f"| [{name}]({place}) | {found['checked']} | {readings} | {union} |")
