@@ -44,7 +44,7 @@ app = {app}
 transport = {transport}
 """
 TCP = '{ kind = "tcp", profile = "linux" }'
-MPTCP = '{ kind = "mptcp", profile = "linux-6.18" }'
+MPTCP = '{ kind = "mptcp", profile = "linux" }'
 KILLS = int(os.environ.get("ROPEWALK_KILLS", "2"))
 """Moments at which a run is killed; the ten of the record take a minute."""
 

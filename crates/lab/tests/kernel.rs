@@ -1,4 +1,4 @@
-//! The profiles `linux` and `linux-6.18` beside the kernel: nine scenarios that ran on Linux 6.18 over emulated links, with the figures that were
+//! The profile `linux` beside the kernel: nine scenarios that ran on Linux 6.18 over emulated links, with the figures that were
 //! recorded there (goodput of five seeds, 18 for the coupled control, and drops of queues).
 //!
 //! Goodput is to be within 5 % of the kernel's mean (K13 is not), drops within 25 %. The scenarios have the memory of a segment of that kernel (`header_room`) and

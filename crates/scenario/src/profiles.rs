@@ -8,8 +8,8 @@ use document::tree::{Origin, Placed, Table};
 
 const SOURCES: [(&str, &str); 10] = [
     ("linux", include_str!("../profiles/linux.toml")),
+    ("linux-minrtt", include_str!("../profiles/linux-minrtt.toml")),
     ("linux-5.15", include_str!("../profiles/linux-5.15.toml")),
-    ("linux-6.18", include_str!("../profiles/linux-6.18.toml")),
     ("ns3", include_str!("../profiles/ns3.toml")),
     ("opnet2007", include_str!("../profiles/opnet2007.toml")),
     ("rfc", include_str!("../profiles/rfc.toml")),

@@ -107,24 +107,37 @@ fn linux_gives_cubic_its_options() {
     assert_eq!(hystart(&[rfc, ("flow.upload.transport.congestion", "cubic")]), "false");
 }
 
+/// Where several subflows meet it is the kernel; as TCP nothing differs.
 #[test]
-fn linux_5_15_differs_in_the_send_buffer() {
-    let wanted = TcpConfig::clone(&transport("linux", "mptcp").tcp).with(|c| {
-        c.buffers.send_buffer =
-            SendBuffer::Expand { max: Bytes(4 << 20), connection: ConnectionBuffer::Largest };
-    });
-    assert_eq!(*transport("linux-5.15", "mptcp").tcp, wanted);
+fn linux_is_mainline_where_several_subflows_meet() {
+    let (tcp, linux) = (transport("linux", "tcp"), transport("linux", "mptcp"));
+    let wanted = TcpConfig::clone(&tcp.tcp).with(|c| c.buffers.receive_counts = ReceiveCounts::SubflowMemory);
+    assert_eq!(*linux.tcp, wanted);
+    assert_eq!(several_subflows(&linux), (Reinjection::Upstream, "minratio"));
 }
 
 #[test]
-fn linux_6_18_is_the_kernel_where_several_subflows_meet() {
-    let (linux, kernel) = (transport("linux", "mptcp"), transport("linux-6.18", "mptcp"));
-    let wanted =
-        TcpConfig::clone(&linux.tcp).with(|c| c.buffers.receive_counts = ReceiveCounts::SubflowMemory);
-    assert_eq!(*kernel.tcp, wanted);
-    let mptcp = |transport: &Transport| transport.mptcp.clone().unwrap();
-    assert_eq!(mptcp(&kernel).config.reinjection, Reinjection::Upstream);
-    assert_eq!(mptcp(&kernel).scheduler.name(), "minratio");
+fn linux_minrtt_has_one_memory_and_minrtt() {
+    let minrtt = transport("linux-minrtt", "mptcp");
+    assert_eq!(*minrtt.tcp, *transport("linux", "tcp").tcp);
+    assert_eq!(several_subflows(&minrtt), (Reinjection::Timeout, "minrtt"));
+}
+
+#[test]
+fn linux_5_15_differs_in_the_send_buffer_and_its_scheduler() {
+    let wanted = TcpConfig::clone(&transport("linux", "tcp").tcp).with(|c| {
+        c.buffers.send_buffer =
+            SendBuffer::Expand { max: Bytes(4 << 20), connection: ConnectionBuffer::Largest };
+    });
+    let before = transport("linux-5.15", "mptcp");
+    assert_eq!(*before.tcp, wanted);
+    assert_eq!(several_subflows(&before), (Reinjection::Upstream, "minratio"));
+    assert_eq!(before.mptcp.as_ref().unwrap().scheduler.options.choice("kernel"), "5.15");
+}
+
+fn several_subflows(transport: &Transport) -> (Reinjection, &'static str) {
+    let mptcp = transport.mptcp.as_ref().unwrap();
+    (mptcp.config.reinjection, mptcp.scheduler.name())
 }
 
 #[test]
@@ -323,7 +336,8 @@ fn subflows_differ_where_the_profile_says_so() {
         let transport = transport(profile, "mptcp");
         (transport.congestion.unwrap().name(), transport.mptcp.unwrap().scheduler.name())
     };
-    assert_eq!(names("linux"), ("cubic", "minrtt"));
+    assert_eq!(names("linux"), ("cubic", "minratio"));
+    assert_eq!(names("linux-minrtt"), ("cubic", "minrtt"));
     assert_eq!(names("ns3"), ("lia", "roundrobin"));
     assert_eq!(names("opnet2007"), ("newreno", "minrtt"));
     assert_eq!(names("rfc"), ("newreno", "minrtt"));
@@ -423,7 +437,7 @@ fn each_is_complete_and_listed() {
     let names: Vec<&str> = all.iter().map(|p| p.name).collect();
     assert_eq!(
         names,
-        ["linux", "linux-5.15", "linux-6.18", "ns3", "opnet2007", "rfc", "freebsd", "inet", "scps", "stp"]
+        ["linux", "linux-minrtt", "linux-5.15", "ns3", "opnet2007", "rfc", "freebsd", "inet", "scps", "stp"]
     );
     for profile in &all {
         assert!(!profile.summary.is_empty() && !profile.source.is_empty(), "{}", profile.name);
