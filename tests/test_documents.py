@@ -64,7 +64,7 @@ def test_options_that_are_named_exist() -> None:
 
 def test_the_first_scenario_of_readme(ropewalk: Ropewalk, tmp_path: Path) -> None:
     [scenario] = blocks(README, "toml")
-    tables, better, kernel, mistake, _ = blocks(README, "text")
+    tables, better, mistake, _ = blocks(README, "text")
     file = tmp_path / "bonded.toml"
     file.write_text(scenario, encoding="utf-8")
     run = ("run", file.name, "--seeds", "10")
@@ -72,9 +72,6 @@ def test_the_first_scenario_of_readme(ropewalk: Ropewalk, tmp_path: Path) -> Non
     cure = ("--set", "flow.download.transport.receive_buffer_max=8MiB")
     assert " ".join(cure) in README.read_text(encoding="utf-8")
     prints(better, ropewalk(*run, *cure, cwd=tmp_path).stdout)
-    profile = ("--set", "flow.download.transport.profile=linux-6.18")
-    assert " ".join(profile) in README.read_text(encoding="utf-8")
-    prints(kernel, ropewalk(*run, *profile, cwd=tmp_path).stdout)
     file.write_text(scenario.replace('delay = "280ms"', 'delya = "280ms"'), encoding="utf-8")
     prints(mistake, ropewalk("run", file.name, cwd=tmp_path).stderr)
 
@@ -83,7 +80,7 @@ def test_the_snippet_of_readme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     [snippet] = blocks(README, "python")
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     monkeypatch.chdir(tmp_path)
-    prints(blocks(README, "text")[4], spoken(snippet))
+    prints(blocks(README, "text")[3], spoken(snippet))
     assert (tmp_path / "throughput.png").stat().st_size > 10_000
 
 

@@ -14,7 +14,7 @@ fn three_paths(app: &str, transport: &str, extra: &str) -> String {
     }
     text + &format!(
         "[[flow]]\nname = \"up\"\nfrom = \"terminal\"\nto = \"server\"\napp = {{ kind = \"bulk\"{app} }}\n\
-         transport = {{ kind = \"mptcp\"{transport} }}\n{extra}"
+         transport = {{ kind = \"mptcp\", profile = \"linux-minrtt\"{transport} }}\n{extra}"
     )
 }
 
@@ -137,7 +137,8 @@ fn stripped(up: &str, down: &str) -> RunRecord {
          up = {{ strip_mptcp = {up} }}\ndown = {{ strip_mptcp = {down} }}\n\
          [[path]]\nname = \"b\"\nlike = \"a\"\nup = {{ strip_mptcp = false }}\ndown = {{ strip_mptcp = false }}\n\
          [[flow]]\nname = \"up\"\nfrom = \"terminal\"\nto = \"server\"\n\
-         app = {{ kind = \"bulk\", size = \"2MB\" }}\ntransport = {{ kind = \"mptcp\" }}\n"
+         app = {{ kind = \"bulk\", size = \"2MB\" }}\n\
+         transport = {{ kind = \"mptcp\", profile = \"linux-minrtt\" }}\n"
     );
     checked(&text, 1)
 }

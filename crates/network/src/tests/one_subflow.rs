@@ -44,6 +44,9 @@ fn proxy(kind: &str, side: &str, keys: &str) -> String {
 
 const ONE: &str = "one-subflow";
 
+/// What the slides show depends on which segments were on A1.
+const MINRTT: &str = ", profile = \"linux-minrtt\"";
+
 /// Packets at the terminal and at the server, in the terms of the slides.
 #[derive(Debug, Default)]
 struct Slides {
@@ -218,10 +221,10 @@ fn lossy(text: &str, loss: &str, to: &str) -> String {
 }
 
 fn issue_1(kind: Option<(&str, &str)>, beside: bool, dies: bool) -> (FlowRecord, Slides) {
-    let proxy = kind.map_or(String::new(), |(kind, side)| proxy(kind, side, ""));
+    let proxy = kind.map_or(String::new(), |(kind, side)| proxy(kind, side, MINRTT));
     let [loss, death] = LOSS_AND_DEATH;
     let more = if dies { death } else { "" };
-    let text = two_accesses("", &flow(57_120, ""), &proxy, more);
+    let text = two_accesses("", &flow(57_120, MINRTT), &proxy, more);
     watched(&lossy(&text, loss, if beside { "server" } else { "gateway" }), u64::MAX, 1)
 }
 

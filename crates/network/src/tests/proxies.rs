@@ -234,7 +234,8 @@ fn a_client_with_mptcp_falls_back_at_a_split_proxy() {
 
 /// A direct path beside the one with the proxy; the first subflow uses it.
 fn beside(keys: &str, size: &str) -> String {
-    let flow = upload(&format!(", size = \"{size}\""), "").replace("\"tcp\"", "\"mptcp\"");
+    let flow = upload(&format!(", size = \"{size}\""), ", profile = \"linux-minrtt\"")
+        .replace("\"tcp\"", "\"mptcp\"");
     let flow = flow.replace("to = \"server\"", "to = \"server\"\nvia = \"cellular\"");
     split(keys, &flow, GEO)
         + "[[path]]\nname = \"cellular\"\nboth = { rate = \"2Mbit/s\", delay = \"30ms\", queue = \"100p\" }\n"

@@ -29,7 +29,7 @@ fn transfer(paths: &[PathRow], scheduler: &str, extra: &str) -> String {
         "name = \"unequal paths\"\nduration = \"120s\"\n{paths}\
          [[flow]]\nname = \"bulk\"\nfrom = \"terminal\"\nto = \"server\"\n\
          app = {{ kind = \"bulk\", size = \"2MB\" }}\n\
-         transport = {{ kind = \"mptcp\", scheduler = \"{scheduler}\"{extra} }}\n"
+         transport = {{ kind = \"mptcp\", profile = \"linux-minrtt\", scheduler = \"{scheduler}\"{extra} }}\n"
     )
 }
 

@@ -14,9 +14,9 @@ impl MptcpConnection {
     /// |---|---|
     /// | `PathDown` | the connection has failed |
     /// | `Handshake` | before MPTCP or plain TCP is agreed on |
-    /// | `Application` | everything written was given to subflows, which have sent it, or Nagle's algorithm holds it back |
-    /// | `SendBuffer` | the same, a subflow has room, and the application has more to write than the buffer accepts |
-    /// | `ReceiveWindow` | data waits, and the receive window of the connection has no room for it |
+    /// | `Application` | everything written was given to subflows, and one that has sent its own could send more, or Nagle's algorithm holds it back |
+    /// | `SendBuffer` | the same, and the application has more to write than the buffer accepts |
+    /// | `ReceiveWindow` | data waits, and the receive window of the connection has no room for it; where the scheduler queues data on subflows, and one of them has sent its own and could send more |
     /// | `Scheduler` | data waits, a subflow has room for it, and the scheduler gives it none |
     #[inline]
     pub fn limit(&self, more: bool) -> Option<Limit> {
@@ -25,7 +25,7 @@ impl MptcpConnection {
         }
         // The usual case first: a full segment waits, and no subflow has room.
         if self.send.window() < self.send.mss().0 && self.window_is_full() {
-            return Some(Limit::ReceiveWindow);
+            return self.unless_queues_wait(Limit::ReceiveWindow);
         }
         let room = self.subflows.views().known_room();
         if room.is_empty() {
@@ -44,15 +44,22 @@ impl MptcpConnection {
             let first = self.subflows.get(0);
             return Some(first.map_or(Limit::Handshake, |first| first.endpoint().limit(more)));
         }
-        let holds = |s: &Subflow| s.is_usable() && s.sender().unsent() > 0;
-        if !self.send.reinject().is_empty() || self.subflows.iter().any(holds) {
+        if !self.send.reinject().is_empty() {
             return None;
         }
         if !more {
-            return Some(Limit::Application);
+            return self.unless_queues_wait(Limit::Application);
         }
         let could_send = |s: &Subflow| s.is_usable() && s.sender().limit_of_new().is_none();
-        self.subflows.iter().any(could_send).then_some(Limit::SendBuffer)
+        if self.subflows.iter().any(could_send) { self.unless_queues_wait(Limit::SendBuffer) } else { None }
+    }
+
+    /// The connection has this limit, unless all that it could send with waits behind the windows of subflows: then these apply.
+    fn unless_queues_wait(&self, limit: Limit) -> Option<Limit> {
+        let usable = || self.subflows.iter().filter(|s| s.is_usable());
+        let queues = |s: &Subflow| s.sender().unsent() > 0;
+        let starves = |s: &Subflow| !s.is_backup() && !queues(s) && s.sender().limit_of_new().is_none();
+        (!usable().any(queues) || usable().any(starves)).then_some(limit)
     }
 
     /// The limit of a subflow: `Handshake` until it has joined, `PathDown` when it is dead or gets no data, the limit of
