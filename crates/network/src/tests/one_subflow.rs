@@ -44,7 +44,7 @@ fn proxy(kind: &str, side: &str, keys: &str) -> String {
 
 const ONE: &str = "one-subflow";
 
-/// What the slides show depends on which segments were on A1.
+/// The hole of the slides depends on the segments that were on A1.
 const MINRTT: &str = ", profile = \"linux-minrtt\"";
 
 /// Packets at the terminal and at the server, in the terms of the slides.
