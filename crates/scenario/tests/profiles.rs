@@ -132,11 +132,11 @@ fn linux_5_15_differs_in_the_send_buffer_and_its_scheduler() {
     let before = transport("linux-5.15", "mptcp");
     assert_eq!(*before.tcp, wanted);
     assert_eq!(several_subflows(&before), (Reinjection::Upstream, "minratio"));
-    assert_eq!(before.mptcp.as_ref().unwrap().scheduler.options.choice("kernel"), "5.15");
+    assert_eq!(before.mptcp.as_ref().expect("MPTCP").scheduler.options.choice("kernel"), "5.15");
 }
 
 fn several_subflows(transport: &Transport) -> (Reinjection, &'static str) {
-    let mptcp = transport.mptcp.as_ref().unwrap();
+    let mptcp = transport.mptcp.as_ref().expect("MPTCP");
     (mptcp.config.reinjection, mptcp.scheduler.name())
 }
 
