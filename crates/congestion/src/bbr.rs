@@ -13,8 +13,11 @@
 //! Rates of segments sent while data was short, or in PROBE_RTT, count only if they are larger than bw.
 //! Deviation: PROBE_BW begins with a phase drawn from the clock, as controllers have no random numbers; like the random
 //! one it is never that of 0.75.
-//! Deviation: no long-term rate of policers, no allowance for aggregated ACKs, and a segment as the quantum of sending.
+//! Where segments leave in units (Linux) there is room for three of them, of what leaves in a 1024th of a second and two segments at least, and for
+//! the ACKs of several segments at once (`aggregation.rs`).
+//! Deviation: no long-term rate of policers; segments are paced one by one.
 
+mod aggregation;
 mod episode;
 mod filter;
 mod full_pipe;
@@ -31,6 +34,7 @@ use crate::{
     Window,
 };
 
+use aggregation::Aggregation;
 use episode::{Conservation, Episode};
 use filter::LargestOfRounds;
 use full_pipe::FullPipe;
@@ -60,7 +64,14 @@ const MIN_RTT_WINDOW: Nanos = Nanos::from_secs(10);
 const PROBE_RTT_TIME: Nanos = Nanos::from_millis(200);
 /// Window in segments of PROBE_RTT, and the least of all.
 const MIN_WINDOW: f64 = 4.0;
-const QUANTA: f64 = 3.0;
+/// Units of sending for which the window has room.
+const UNITS: f64 = 3.0;
+/// Bytes per second from which on a unit has two segments at least.
+const PAIRS_FROM: f64 = 1_200_000.0 / 8.0;
+/// A unit is what leaves in this many seconds.
+const UNIT_TIME: f64 = 1.0 / 1024.0;
+/// Most segments of a unit.
+const LARGEST_UNIT: f64 = 127.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -96,6 +107,8 @@ pub(crate) struct Bbr {
     lost: u64,
     /// Rates of segments sent up to here are low because of PROBE_RTT.
     quiet_until: u64,
+    /// Segments leave in units, and ACKs of several are allowed for.
+    aggregation: Option<Aggregation>,
 }
 
 impl Bbr {
@@ -116,6 +129,7 @@ impl Bbr {
             episode: Episode::default(),
             lost: 0,
             quiet_until: 0,
+            aggregation: setup.units.then(|| Aggregation::new(mss)),
         };
         bbr.start_pacing(Nanos::from_millis(1));
         bbr
@@ -155,11 +169,33 @@ impl Bbr {
 
     /// The same with room for segments that wait to be paced and for delayed ACKs.
     fn target(&self, gain: f64) -> f64 {
-        let segments = self.product(gain) / self.mss + QUANTA;
+        self.whole_units(self.product(gain))
+    }
+
+    /// A unit of sending in segments.
+    ///
+    /// Source: `bbr_tso_segs_goal`, `bbr_min_tso_segs`. The kernel counts with the MSS of plain TCP.
+    fn unit(&self) -> f64 {
+        if self.aggregation.is_none() {
+            return 1.0;
+        }
+        let least = if self.pacing_rate < PAIRS_FROM { 1.0 } else { 2.0 };
+        (self.pacing_rate * UNIT_TIME / self.mss).floor().clamp(least, LARGEST_UNIT)
+    }
+
+    /// `bytes` with room for segments that wait to be paced and for delayed ACKs (`bbr_quantization_budget`).
+    fn whole_units(&self, bytes: f64) -> f64 {
+        let segments = bytes / self.mss + UNITS * self.unit();
         let even = (segments / 2.0).ceil() * 2.0;
         // So that the pacing gain of 1.25 takes effect on short paths, too.
         let probing = if matches!(self.mode, Mode::ProbeBw { phase: 0, .. }) { 2.0 } else { 0.0 };
         ((even + probing) * self.mss).min(MAX_WINDOW)
+    }
+
+    /// For aggregated ACKs, once the pipe is full.
+    fn allowance(&self) -> f64 {
+        let aggregation = self.aggregation.as_ref().filter(|_| self.pipe.is_full());
+        aggregation.map_or(0.0, |aggregation| aggregation.allowance(self.bw.get()))
     }
 
     /// Takes in the delivery rate. True at the start of a round.
@@ -175,6 +211,9 @@ impl Bbr {
         let low = sample.app_limited || sample.before.0 < self.quiet_until;
         if !low || rate >= self.bw.get() {
             self.bw.update(self.rounds.count(), rate);
+        }
+        if let Some(aggregation) = &mut self.aggregation {
+            aggregation.on_sample(ack.now, sample.total, (self.bw.get(), self.cwnd), round_start);
         }
         if round_start && !low {
             self.pipe.judge(self.bw.get());
@@ -293,7 +332,7 @@ impl Bbr {
     }
 
     fn grow(&mut self, delivered: f64) {
-        let target = self.target(self.window_gain());
+        let target = self.whole_units(self.product(self.window_gain()) + self.allowance());
         if self.pipe.is_full() {
             self.cwnd = (self.cwnd + delivered).min(target);
         } else if self.cwnd < target || (self.rounds.delivered() as f64) < self.initial_window {

@@ -456,7 +456,10 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
         },
         options: fields!(keys => OptionConfig { sack, ecn, timestamps, window_scaling }),
         recovery: recovery(keys)?,
-        sending: fields!(keys => SendingConfig { nagle, minshall, pacing }),
+        sending: fields!(keys => SendingConfig {
+            nagle, minshall, pacing,
+            pacing_rule: keys.read("pacing_rule").unwrap_or_default(),
+        }),
         buffers: fields!(keys => BufferConfig {
             send_buffer: send_buffer(keys)?,
             receive_buffer, receive_buffer_max, receive_counts, header_room, unsent_limit,
@@ -486,11 +489,13 @@ fn recovery(keys: &Table) -> Option<RecoveryConfig> {
         _ => return None,
     };
     let flight = keys.read("flight_after_timeout").unwrap_or(FlightAfterTimeout::Retransmitted);
+    let rule = keys.read("prr_rule").unwrap_or_default();
     Some(fields!(keys => RecoveryConfig {
         reliability: reliability,
         kind: kind,
         multiple_fast_retransmits: keys.flag("multiple_fast_retransmits").unwrap_or(false),
         flight_after_timeout: flight,
+        prr_rule: rule,
         prr, dupthresh, limited_transmit, loss_means,
     }))
 }

@@ -98,6 +98,8 @@ pub struct RecoveryConfig {
     pub kind: RecoveryKind,
     /// Proportional Rate Reduction (RFC 6937) instead of an immediate cut; needs SACK.
     pub prr: bool,
+    /// How it works.
+    pub prr_rule: PrrRule,
     /// Duplicate ACKs that mean a loss.
     pub dupthresh: u32,
     /// Limited Transmit (RFC 3042).
@@ -120,6 +122,20 @@ pub struct SendingConfig {
     pub minshall: bool,
     /// Segments are spaced as Linux would space them, if the congestion control has no rate of its own.
     pub pacing: bool,
+    /// How it paces.
+    pub pacing_rule: PacingRule,
+}
+
+/// How a sender paces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PacingRule {
+    /// Payload leaves at the rate, segment by segment.
+    #[default]
+    Ideal,
+    /// Linux: rates are reckoned with the MSS without the options of MPTCP (`mss_cache`), while payload is spaced, so that a subflow paces
+    /// faster than its rate by the part of a segment that these options take; and BBR has room for the units in which the kernel hands
+    /// segments over.
+    Linux,
 }
 
 /// Send and receive buffers.
@@ -189,6 +205,17 @@ pub enum RtoRule {
     /// ns-3.19: gains of a tenth, the first deviation is the first sample, both terms in whole milliseconds rounded
     /// down, no granularity; every partial ACK restarts the timer.
     Ns3,
+}
+
+/// How Proportional Rate Reduction works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PrrRule {
+    /// RFC 6937 with the slow-start reduction bound.
+    #[default]
+    Rfc,
+    /// Linux: in proportion to the window before, and no faster than data is delivered but with an ACK that advances and shows no
+    /// further loss.
+    Linux,
 }
 
 /// FlightSize (RFC 5681 equation 4) between a timeout and the ACK of all that was outstanding at it.
@@ -488,6 +515,7 @@ impl Default for RecoveryConfig {
             reliability: Reliability::Acknowledged,
             kind: RecoveryKind::Sack,
             prr: false,
+            prr_rule: PrrRule::Rfc,
             dupthresh: 3,
             limited_transmit: true,
             multiple_fast_retransmits: false,
@@ -500,7 +528,7 @@ impl Default for RecoveryConfig {
 impl Default for SendingConfig {
     /// Every segment leaves as soon as it may.
     fn default() -> Self {
-        Self { nagle: false, minshall: false, pacing: false }
+        Self { nagle: false, minshall: false, pacing: false, pacing_rule: PacingRule::Ideal }
     }
 }
 

@@ -8,7 +8,7 @@ use schedulers::Scheduler;
 use units::Bytes;
 
 use crate::address::AddressPair;
-use crate::config::{MptcpConfig, TcpConfig};
+use crate::config::{MptcpConfig, PacingRule, TcpConfig};
 use crate::mptcp::keys::Key;
 use crate::role::Role;
 
@@ -60,6 +60,7 @@ pub(crate) fn new_congestion(
         growth: tcp.window.growth,
         ssthresh_from: tcp.window.ssthresh_from,
         paced: tcp.sending.pacing,
+        units: tcp.sending.pacing_rule == PacingRule::Linux,
     })
 }
 

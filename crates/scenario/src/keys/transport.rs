@@ -2,8 +2,8 @@
 
 use congestion::SsthreshFrom;
 use transport::config::{
-    FlightAfterTimeout, IdleRestart, LossMeans, Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor,
-    RtoRule,
+    FlightAfterTimeout, IdleRestart, LossMeans, PacingRule, PrrRule, Reassembly, ReceiveCounts, ReinjectOn,
+    Reinjection, RtoFloor, RtoRule,
 };
 use transport::sctp::config::{
     BufferSplit, FastRetransmit, Occupancy, Reductions, RetransmissionPolicy, TimerDefects, WindowUpdate,
@@ -215,11 +215,27 @@ pub(crate) static TRANSPORT: Section = Section {
             "false: the peer does not speak SCPS-TP, TCP is the fallback; with `recovery = \"snack\"` only",
         ),
         tcp("prr", FLAG, "proportional rate reduction in recovery; needs `sack`"),
+        Key {
+            name: "prr_rule",
+            kind: words(PrrRule::WORDS),
+            default: Fallback::Absent,
+            doc: "with `prr`: that of RFC 6937 with the slow-start reduction bound, or that of Linux, which takes the window in place of \
+                  the flight and sends no more than is delivered until an ACK advances without a further loss; RFC 6937 if absent",
+            only: &["tcp", "mptcp"],
+        },
         tcp(
             "pacing",
             FLAG,
             "segments are spaced over the round trip, also without a congestion control that has a rate of its own",
         ),
+        Key {
+            name: "pacing_rule",
+            kind: words(PacingRule::WORDS),
+            default: Fallback::Absent,
+            doc: "payload leaves at the rate, segment by segment, or as in Linux: MPTCP paces faster by what its options take of a \
+                  segment, and BBR has room for units of several segments; the former if absent",
+            only: &["tcp", "mptcp"],
+        },
         both("dupthresh", integer(1, 1000), "duplicate ACKs, or missing reports of SCTP, that mean a loss"),
         tcp("limited_transmit", FLAG, "new data on the first two duplicate ACKs"),
         Key {

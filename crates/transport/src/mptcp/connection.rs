@@ -166,11 +166,18 @@ impl MptcpConnection {
     pub fn read(&mut self, now: SimTime, bytes: u64) {
         let Self { receive, subflows, .. } = self;
         let slowest = || subflows.iter().filter_map(Subflow::receive_rtt).max();
-        receive.on_read(now, bytes, slowest, || subflows.iter().any(awaits_data));
+        receive.begin(|| subflows.get(0).and_then(|first| first.endpoint().established_at()));
+        let grown = receive.on_read(now, bytes, slowest, || subflows.iter().any(awaits_data));
+        if let Some(copied) = grown {
+            for i in subflows.which(|_| true).iter() {
+                subflows.get_mut(i).into_iter().for_each(|subflow| subflow.grow_buffer(copied));
+            }
+        }
         let held = subflows.held();
         if receive.is_by_subflow() {
-            subflows
-                .acknowledge_on(|s| receive.deserves_update_on(s.told_window(), s.endpoint().window_limit()));
+            subflows.acknowledge_on(|s| {
+                receive.deserves_update_on(s.told_window(), s.endpoint().window_limit(), s.buffer_size())
+            });
         } else if receive.deserves_update(held, Bytes::MAX)
             && receive.deserves_update(held, subflows.largest_window_limit())
         {

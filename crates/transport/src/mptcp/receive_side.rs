@@ -112,22 +112,28 @@ impl ReceiveSide {
         }
     }
 
+    /// Before a read, see [`ReceiveBuffer::begin`].
+    pub(super) fn begin(&mut self, established_at: impl FnOnce() -> Option<SimTime>) {
+        self.buffer.begin(established_at);
+    }
+
     /// The application takes `bytes` out of the buffer; `slowest` is the longest round-trip time of the subflows, `fresh` whether
-    /// one of them has had no data.
+    /// one of them has had no data. Returns the bytes of a round trip if the buffer has grown by them.
     pub(super) fn on_read(
         &mut self,
         now: SimTime,
         bytes: u64,
         slowest: impl Fn() -> Option<Nanos>,
         fresh: impl Fn() -> bool,
-    ) {
+    ) -> Option<u64> {
         debug_assert!(bytes <= self.readable(), "{bytes} bytes read of {}", self.readable());
         self.read += bytes;
         self.window.unsettle();
         // Data of several subflows comes out of order without any loss. Linux does not count it (`mptcp_rcvbuf_grow` since commit
         // 6b329393502e, which 6.18 has got as well).
-        self.buffer.on_read_of_connection(now, bytes, slowest, || 0, fresh);
+        let grown = self.buffer.on_read_of_connection(now, bytes, slowest, || 0, fresh);
         self.check();
+        grown
     }
 
     /// Size of the buffer, and of those of the subflows.
@@ -162,14 +168,14 @@ impl ReceiveSide {
         self.by_subflow
     }
 
-    /// A subflow whose last segment told a window of which `told` is left, and which offers `limit` at most, must tell the peer that
-    /// there is at least twice as much.
+    /// A subflow whose last segment told a window of which `told` is left, and which offers `limit` at most from a buffer of `size`, must
+    /// tell the peer that there is at least twice as much.
     ///
     /// Source: Linux, `__tcp_cleanup_rbuf` for each subflow, from `mptcp_cleanup_rbuf`. While data of a slow subflow is missing, a fast one
     /// goes on to tell a whole window. So a read after that data has come sends nothing on the fast one: its sender learns the Data ACK from
     /// the ACK on the slow one.
-    pub(super) fn deserves_update_on(&self, told: Bytes, limit: Bytes) -> bool {
-        let Room { free, size } = self.room(0, limit);
+    pub(super) fn deserves_update_on(&self, told: Bytes, limit: Bytes, size: Bytes) -> bool {
+        let free = self.room(0, limit).free;
         2 * told.0 <= size.0 && free > Bytes::ZERO && free.0 >= 2 * told.0
     }
 
@@ -239,7 +245,7 @@ mod tests {
             side.on_data(Range::new(Dsn(start), Dsn(end)));
         }
         // The first 500 bytes have gone on towards the server.
-        side.on_read(SimTime::from_millis(10), 500, || None, || false);
+        let _ = side.on_read(SimTime::from_millis(10), 500, || None, || false);
         assert_eq!(side.next(), Dsn(501), "the Data ACK");
         assert_eq!(side.window(0, buffer), Bytes(100_000 - 1400));
         side.on_data(Range::new(Dsn(501), Dsn(601)));
@@ -266,7 +272,7 @@ mod tests {
         for (n, fresh) in [false, true, false].into_iter().enumerate() {
             let start = Dsn::FIRST_DATA + Bytes(1424 * n as u64);
             side.on_data(Range::new(start, start + Bytes(1424)));
-            side.on_read(SimTime::from_millis(100 * (n as u64 + 1)), 1424, rtt, || fresh);
+            let _ = side.on_read(SimTime::from_millis(100 * (n as u64 + 1)), 1424, rtt, || fresh);
             windows.push(side.room(0, limit).free.0);
         }
         assert_eq!(windows, [323_584, 262_144, 323_584]);
@@ -291,10 +297,11 @@ mod tests {
     fn a_subflow_that_told_a_large_window_tells_no_other() {
         let side = linux(256 << 10);
         let (open, small) = (Bytes(1 << 20), Bytes(64_896));
-        assert!(!side.deserves_update_on(Bytes(262_144), open));
-        assert!(side.deserves_update_on(Bytes(60_000), open));
-        assert!(!side.deserves_update_on(Bytes(60_000), small), "it has not opened further itself");
-        assert!(side.deserves_update_on(Bytes::ZERO, small));
+        let deserves = |told, limit| side.deserves_update_on(told, limit, Bytes(323_584));
+        assert!(!deserves(Bytes(262_144), open));
+        assert!(deserves(Bytes(60_000), open));
+        assert!(!deserves(Bytes(60_000), small), "it has not opened further itself");
+        assert!(deserves(Bytes::ZERO, small));
     }
 
     /// Both ends of the gap are of different subflows, and nothing is lost: the size does not follow how far it reaches.
@@ -308,7 +315,8 @@ mod tests {
             let mut side = ReceiveSide::new(Arc::new(config), Bytes(1424));
             side.on_data(Range::new(Dsn(1), Dsn(30_001)));
             side.on_data(Range::new(Dsn(40_001), Dsn(40_001 + ahead)));
-            side.on_read(SimTime::from_millis(100), 30_000, || Some(Nanos::from_millis(100)), || false);
+            let _ =
+                side.on_read(SimTime::from_millis(100), 30_000, || Some(Nanos::from_millis(100)), || false);
             side.size()
         };
         assert!(grown(1424) > Bytes(100_000), "{} bytes", grown(1424));

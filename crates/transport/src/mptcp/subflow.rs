@@ -1,7 +1,9 @@
 //! One subflow of an MPTCP connection: a TCP endpoint and what MPTCP adds to it. `join.rs` is how far its handshake is,
-//! `usual.rs` the way of most segments.
+//! `usual.rs` the way of most segments,
+//! `memory.rs` its receive buffer.
 
 mod join;
+mod memory;
 mod usual;
 
 use congestion::{CongestionControl, Paths};
@@ -16,11 +18,11 @@ use super::negotiation::Negotiation;
 use super::option::{MptcpOption, ResetReason};
 use super::receive_side::ReceiveSide;
 use crate::address::AddressPair;
-use crate::config::{SendBuffer, TcpConfig};
+use crate::config::{ReceiveCounts, SendBuffer, TcpConfig};
 use crate::convert::ConvertMessage;
 use crate::packet::Packet;
 use crate::seq::{Dsn, Seq};
-use crate::tcp::buffers::{ExpandedBuffer, send_buffer, send_buffer_for};
+use crate::tcp::buffers::{ExpandedBuffer, SubflowBuffer, send_buffer, send_buffer_for};
 use crate::tcp::endpoint::{Endpoint, Input, Offer, Written};
 use crate::tcp::ranges::Range;
 use crate::tcp::receiver::Received;
@@ -74,10 +76,13 @@ pub(super) struct Subflow {
     next_copy: Dsn,
     /// Right edge of the window that its last segment told, in its own sequence space.
     told: Seq,
+    /// Its receive buffer, where subflows have memory of their own.
+    buffer: Option<SubflowBuffer>,
 }
 
 impl Subflow {
     pub(super) fn new(pair: AddressPair, endpoint: Endpoint, join: Join, tcp: &TcpConfig) -> Self {
+        let payload = Bytes(endpoint.sender().mss());
         Self {
             pair,
             send_buffer: ExpandedBuffer::new(tcp),
@@ -92,6 +97,8 @@ impl Subflow {
             ending: Ending::default(),
             next_copy: Dsn::default(),
             told: Seq::default(),
+            buffer: (tcp.buffers.receive_counts == ReceiveCounts::SubflowMemory)
+                .then(|| SubflowBuffer::new(tcp, payload)),
         }
     }
 
@@ -433,14 +440,6 @@ impl Subflow {
         self.endpoint.sender_mut().penalise();
     }
 
-    /// A segment of `len` bytes has brought something new, and the connection has a receive buffer of `size`: the window may
-    /// open. The kernel counts what lies in the queue of the subflow, which is the segment and what waits behind a gap.
-    #[inline]
-    pub(super) fn open_window(&mut self, len: u32, size: Bytes) -> bool {
-        let in_queue = self.endpoint.receiver().out_of_order().max(u64::from(len));
-        self.endpoint.open_window(len, size.saturating_sub(Bytes(in_queue)))
-    }
-
     /// Its send buffer where that expands.
     #[inline]
     pub(super) fn expanded_send_buffer(&self, tcp: &TcpConfig) -> Bytes {
@@ -571,11 +570,6 @@ impl Subflow {
     #[inline]
     pub(super) fn note_told(&mut self, ack: Seq, window: Bytes) {
         self.told = ack + window;
-    }
-
-    /// The rest of the window that the last segment of this subflow told. Data of other subflows takes nothing of it.
-    pub(super) fn told_window(&self) -> Bytes {
-        self.told.saturating_since(self.endpoint.receiver().next())
     }
 
     /// Asserts what holds between calls, in debug builds.

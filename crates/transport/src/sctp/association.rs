@@ -113,6 +113,7 @@ impl Association {
             growth: Growth { slow_start_limit: 1, byte_counting: true },
             ssthresh_from: SsthreshFrom::Cwnd,
             paced: false,
+            units: false,
         };
         let count = paths.len();
         let path = |(index, pair): (usize, AddressPair)| Path {

@@ -30,7 +30,12 @@ pub struct ReceiveBuffer {
     /// Bytes read in the best interval so far.
     space: u64,
     copied: u64,
+    /// Beginning of the present interval. The first begins with the connection where sizes are memory, and otherwise with the first
+    /// read.
     since: SimTime,
+    /// A connection of subflows that have memory of their own: the round-trip time when it was asked for last. Before that much has passed
+    /// it is not asked for again.
+    known_rtt: Nanos,
 }
 
 impl ReceiveBuffer {
@@ -54,6 +59,7 @@ impl ReceiveBuffer {
             space: size.min(10 * config.segment.mss.0),
             copied: 0,
             since: SimTime::ZERO,
+            known_rtt: Nanos::ZERO,
         }
     }
 
@@ -73,6 +79,14 @@ impl ReceiveBuffer {
         self.thin = fresh && self.counts == ReceiveCounts::SubflowMemory && self.ratio > RATIO_AT_FIRST;
     }
 
+    /// Before a read: bytes count from the time on at which the connection was established.
+    #[inline]
+    pub fn begin(&mut self, established_at: impl FnOnce() -> Option<SimTime>) {
+        if self.since == SimTime::ZERO && self.counts.is_memory() {
+            self.since = established_at().unwrap_or(SimTime::ZERO);
+        }
+    }
+
     /// The application has read `bytes`; once per round-trip time, which is asked for only then, the buffer is reconsidered.
     /// `ahead`: bytes from the next one that is missing to the end of what has arrived out of order.
     pub fn on_read(
@@ -83,11 +97,11 @@ impl ReceiveBuffer {
         ahead: impl FnOnce() -> u64,
     ) {
         if self.size < self.max {
-            self.on_read_of_connection(now, bytes, rtt, ahead, || false);
+            let _ = self.on_read_of_connection(now, bytes, rtt, ahead, || false);
         }
     }
 
-    /// The same for a connection of several subflows. `fresh`: one of them has had no data.
+    /// The same for a connection of several subflows. `fresh`: one of them has had no data. Returns the bytes read if it has grown.
     pub fn on_read_of_connection(
         &mut self,
         now: SimTime,
@@ -95,16 +109,24 @@ impl ReceiveBuffer {
         rtt: impl FnOnce() -> Option<Nanos>,
         ahead: impl FnOnce() -> u64,
         fresh: impl FnOnce() -> bool,
-    ) {
+    ) -> Option<u64> {
         if self.size >= self.max && self.counts != ReceiveCounts::SubflowMemory {
-            return;
+            return None;
         }
         self.copied += bytes;
-        let Some(rtt) = rtt() else { return };
-        if now.since(self.since) < rtt {
-            return;
+        let passed = now.since(self.since);
+        if passed < self.known_rtt {
+            return None;
+        }
+        let rtt = rtt()?;
+        if self.counts == ReceiveCounts::SubflowMemory {
+            self.known_rtt = rtt;
+        }
+        if passed < rtt {
+            return None;
         }
         self.follow_ratio(fresh());
+        let mut grown = None;
         if self.copied > self.space {
             let window = if self.counts.is_memory() {
                 tuned(self.copied, self.space, 0) + ahead()
@@ -114,13 +136,48 @@ impl ReceiveBuffer {
             // Memory for this window.
             let whole = if self.thin { window * self.ratio / RATIO_AT_FIRST } else { window }.min(self.max);
             if whole > self.whole {
-                // Buffers of subflows grow when that of the connection does, and not later.
                 (self.size, self.whole) = (self.size.max(window.min(self.max)), whole);
+                grown = Some(self.copied);
             }
             self.space = self.copied;
         }
         self.copied = 0;
         self.since = now;
+        grown
+    }
+}
+
+/// The receive buffer of a subflow that has memory of its own. It grows when that of the connection does, and not later, from what it
+/// was when it grew last: where the connection read more in a round trip and had room, the subflow does not know of that.
+///
+/// Source: Linux 6.18, `tcp_rcvbuf_grow` for each subflow, from `mptcp_rcv_space_adjust` where `mptcp_rcvbuf_grow` has enlarged the buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct SubflowBuffer {
+    size: u64,
+    max: u64,
+    /// Bytes read in the interval with which it grew last.
+    space: u64,
+}
+
+impl SubflowBuffer {
+    /// As configured; `payload` is that of a full segment.
+    pub fn new(config: &TcpConfig, payload: Bytes) -> Self {
+        let ReceiveBuffer { size, max, space, .. } = ReceiveBuffer::new(config, payload);
+        Self { size, max, space }
+    }
+
+    /// Window of its memory.
+    #[inline]
+    pub fn size(&self) -> Bytes {
+        Bytes(self.size)
+    }
+
+    /// The buffer of the connection has grown, since `copied` bytes were read in a round trip. `ahead`: bytes from the next one that
+    /// is missing to the end of what has arrived out of order.
+    pub fn grow(&mut self, copied: u64, ahead: u64) {
+        let window = tuned(copied, self.space.min(copied), 0) + ahead;
+        self.size = self.size.max(window.min(self.max));
+        self.space = copied;
     }
 }
 
@@ -361,12 +418,50 @@ mod tests {
         let mut buffer = by_subflow(512 << 10);
         let rtt = || Some(Nanos::from_millis(100));
         let mut read = |ms, bytes, fresh| {
-            buffer.on_read_of_connection(SimTime::from_millis(ms), bytes, rtt, || 0, || fresh);
-            (buffer.size, buffer.whole)
+            let grown = buffer.on_read_of_connection(SimTime::from_millis(ms), bytes, rtt, || 0, || fresh);
+            (buffer.size, buffer.whole, grown)
         };
-        let (size, whole) = read(100, 35_000, true);
-        assert!(size < whole && whole == 323_584, "{size} {whole}");
-        assert_eq!(read(200, 200_000, false), (size, whole));
+        let (size, whole, grown) = read(100, 35_000, true);
+        assert!(size < whole && whole == 323_584 && grown == Some(35_000), "{size} {whole} {grown:?}");
+        assert_eq!(read(200, 200_000, false), (size, whole, None));
+    }
+
+    /// `rcvq_space.rtt_us`: before 102 ms have passed a shorter round trip changes nothing.
+    #[test]
+    fn a_connection_goes_by_the_round_trip_that_it_found_last() {
+        let mut buffer = by_subflow(6 << 20);
+        let mut read = |us: u64, rtt: u64| {
+            let now = SimTime::ZERO + Nanos(1000 * us);
+            buffer.on_read_of_connection(now, 60_000, || Some(Nanos::from_millis(rtt)), || 0, || false)
+        };
+        assert_eq!(read(101_400, 102), None);
+        assert_eq!(read(101_800, 101), None);
+        assert_eq!(read(102_600, 106), None, "another subflow has brought data");
+        assert_eq!(read(106_100, 101), Some(240_000));
+    }
+
+    /// In a capture of Linux 6.18 11 segments were read in the first round trip, for which the buffer was large enough, and 21 in the
+    /// next. The connection told 168,576 bytes, and the first subflow went on to acknowledge each segment until its window could have
+    /// been 187 kB. A second subflow knows neither.
+    #[test]
+    fn a_subflow_grows_from_where_it_grew_last() {
+        let mut buffer = by_subflow(6 << 20);
+        let config = TcpConfig::default().with(|c| {
+            c.segment.mss = Bytes(1448);
+            c.options.timestamps = true;
+            c.buffers.receive_counts = ReceiveCounts::SubflowMemory;
+            (c.buffers.receive_buffer, c.buffers.receive_buffer_max) = (Bytes(131_072), Bytes(6 << 20));
+        });
+        let mut first = SubflowBuffer::new(&config, Bytes(1424));
+        let rtt = || Some(Nanos::from_millis(100));
+        for (round, segments) in [(1, 11), (2, 21)] {
+            let at = SimTime::from_millis(100 * round);
+            if let Some(copied) = buffer.on_read_of_connection(at, segments * 1424, rtt, || 0, || false) {
+                assert_eq!((round, copied), (2, 29_904));
+                first.grow(copied, 0);
+            }
+        }
+        assert_eq!((buffer.size, first.size), (168_548, 187_222));
     }
 
     /// Growth while the ratio is that of a subflow without data takes more memory for the same window; the subflows have theirs

@@ -138,6 +138,7 @@ impl TcpConnection {
         self.window.unsettle();
         let (endpoint, next) = (&self.endpoint, self.endpoint.receiver().next());
         let ahead = || endpoint.receiver().out_of_order_end().saturating_since(next).0;
+        self.buffer.begin(|| endpoint.established_at());
         self.buffer.on_read(now, bytes, || endpoint.receive_rtt(), ahead);
         if self.window.deserves_update(&self.config, next, self.room()) {
             self.endpoint.acknowledge_now();

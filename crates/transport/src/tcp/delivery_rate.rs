@@ -3,6 +3,8 @@
 //! Source: draft-cheng-iccrg-delivery-rate-estimation-02. Units: bytes of sequence space. A sample is what was
 //! delivered since the segment was sent, over the longer of the times in which that was sent and in which its ACKs
 //! came. Kept beside the scoreboard, and only for a controller that asks for it.
+//! Linux (`tcp_rate_skb_delivered`) counts segments, whatever they carry. Where a sender paces as there each counts as a full one: small
+//! ones between the writes of an application make a rate larger than that of payload.
 //! Deviation: the connection was short of data if, when an ACK comes or data is given, the windows and the pacer have
 //! left room unused since an earlier instant. The draft asks at each write, which a subflow does not see.
 
@@ -28,6 +30,8 @@ struct Snapshot {
 /// The estimator of one sender.
 #[derive(Clone, Debug)]
 pub struct DeliveryRate {
+    /// Bytes that a segment counts for; 0: its payload.
+    unit: u64,
     /// Bytes delivered so far, and when the last of them were.
     delivered: u64,
     delivered_at: SimTime,
@@ -41,10 +45,12 @@ pub struct DeliveryRate {
     room_since: SimTime,
 }
 
-impl Default for DeliveryRate {
-    fn default() -> Self {
+impl DeliveryRate {
+    /// Nothing sent. A segment counts as `unit` bytes, or as its payload if that is zero.
+    pub fn new(unit: Bytes) -> Self {
         let start = SimTime::ZERO;
         Self {
+            unit: unit.0,
             delivered: 0,
             delivered_at: start,
             first_sent_at: start,
@@ -53,9 +59,7 @@ impl Default for DeliveryRate {
             room_since: start,
         }
     }
-}
 
-impl DeliveryRate {
     /// New data up to `end` leaves; `pipe` is what was in the network before.
     pub fn on_send(&mut self, now: SimTime, end: Seq, pipe: Bytes) {
         // Since an earlier instant it could have left: there was no data then.
@@ -113,7 +117,7 @@ impl DeliveryRate {
         min_rtt: Option<Nanos>,
     ) -> Option<RateSample> {
         let latest = change.latest?;
-        self.delivered += change.delivered;
+        self.delivered += if self.unit > 0 { change.segments * self.unit } else { change.delivered };
         self.delivered_at = now;
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
@@ -156,14 +160,14 @@ mod tests {
     /// An ACK of `n` segments, the last of which ends at `end` and was sent at `sent_at`.
     fn delivered(n: u64, end: u64, sent_at: SimTime) -> Change {
         let latest = Some(Delivered { end: Seq(end), sent_at, retransmitted: false });
-        Change { acked: n * MSS, delivered: n * MSS, latest, ..Change::default() }
+        Change { acked: n * MSS, delivered: n * MSS, segments: n, latest, ..Change::default() }
     }
 
     /// Ten segments leave together, their ACKs come 10 ms apart: the rate is that of the ACKs. Then each ACK lets one
     /// out.
     #[test]
     fn the_rate_of_a_burst_is_that_of_its_acks() {
-        let mut rate = DeliveryRate::default();
+        let mut rate = DeliveryRate::new(Bytes::ZERO);
         (1..=10).for_each(|n| rate.on_send(ms(0), Seq(n * MSS), Bytes((n - 1) * MSS)));
         rate.room_may_appear(ms(100));
         let first = rate.on_ack(ms(100), &delivered(1, MSS, ms(0)), Seq(MSS), None).unwrap();
@@ -186,7 +190,7 @@ mod tests {
     /// ACKs that come all at once say less than the time in which the data was sent.
     #[test]
     fn compressed_acks_do_not_raise_the_rate() {
-        let mut rate = DeliveryRate::default();
+        let mut rate = DeliveryRate::new(Bytes::ZERO);
         for n in 1..=5 {
             rate.room_may_appear(ms(10 * n));
             rate.on_send(ms(10 * n), Seq(n * MSS), Bytes(0));
@@ -207,7 +211,7 @@ mod tests {
 
     #[test]
     fn segments_are_marked_while_data_is_short() {
-        let mut rate = DeliveryRate::default();
+        let mut rate = DeliveryRate::new(Bytes::ZERO);
         rate.on_send(ms(0), Seq(MSS), Bytes(0));
         rate.on_send(ms(40), Seq(2 * MSS), Bytes(MSS));
         let first = rate.on_ack(ms(100), &delivered(1, MSS, ms(0)), Seq(MSS), None).unwrap();
@@ -226,12 +230,25 @@ mod tests {
 
     #[test]
     fn a_retransmission_starts_anew() {
-        let mut rate = DeliveryRate::default();
+        let mut rate = DeliveryRate::new(Bytes::ZERO);
         (1..=3).for_each(|n| rate.on_send(ms(0), Seq(n * MSS), Bytes((n - 1) * MSS)));
         rate.on_ack(ms(100), &delivered(2, 3 * MSS, ms(0)), Seq(0), None);
         rate.on_resend(Seq(MSS));
         let sample = rate.on_ack(ms(200), &delivered(1, MSS, ms(100)), Seq(3 * MSS), None).unwrap();
         assert_eq!((sample.delivered, sample.interval), (Bytes(1000), Nanos::from_millis(100)));
         assert!(rate.sent.is_empty());
+    }
+
+    /// Five segments of a tenth of the size in 100 ms are as many as five full ones in Linux.
+    #[test]
+    fn linux_counts_segments() {
+        let rate_of = |unit| {
+            let mut rate = DeliveryRate::new(Bytes(unit));
+            (1..=5).for_each(|n| rate.on_send(ms(0), Seq(n * 100), Bytes((n - 1) * 100)));
+            rate.room_may_appear(ms(100));
+            let change = Change { acked: 500, delivered: 500, ..delivered(5, 500, ms(0)) };
+            rate.on_ack(ms(100), &change, Seq(500), None).map(|sample| sample.delivered)
+        };
+        assert_eq!((rate_of(0), rate_of(MSS)), (Some(Bytes(500)), Some(Bytes(5000))));
     }
 }

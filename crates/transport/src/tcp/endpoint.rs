@@ -125,13 +125,13 @@ impl Endpoint {
             ecn: EcnState::new(config.options.ecn),
             extras: Extras::new(&config),
             opening: WindowOpening::new(&config, mss),
+            receive_rtt: ReceiverRtt::new(&config, mss),
             config,
             path,
             state: State::Idle,
             handshake: Handshake::new(),
             send_reset: false,
             probe_window: false,
-            receive_rtt: ReceiverRtt::default(),
             usual: UsualWay::new(true),
         }
     }
@@ -292,7 +292,7 @@ impl Endpoint {
 
     fn measure_as_receiver(&mut self, now: SimTime, segment: &TcpSegment) {
         let Some(echo) = segment.timestamps.map(|t| t.echo).filter(|e| !e.is_never()) else { return };
-        self.receive_rtt.on_echo(now, echo);
+        self.receive_rtt.on_echo(now, echo, segment.len);
         if self.receiver.wants_round_trip() {
             self.receiver.note_round_trip(now.since(echo));
         }

@@ -74,36 +74,54 @@ impl WindowOpening {
 /// Round-trip time as a data receiver sees it, from echoed timestamps.
 ///
 /// Source: Linux 6.x, `tcp_rcv_rtt_update` and `tcp_rcv_rtt_measure_ts`: one sample for each timestamp that is echoed; it follows a
-/// smaller one at once, and a larger one by an eighth.
+/// smaller one at once, and a larger one by an eighth. Where sizes of buffers are memory, timestamps are whole milliseconds, and a
+/// segment that is not full gives none: the difference of 101.4 ms is 101 or 102, so that a measurement that begins with the first
+/// segment of a round trip may end with the first or the second of the next.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverRtt {
     estimate: Option<Nanos>,
     /// The last timestamp echoed.
     echo: SimTime,
-}
-
-impl Default for ReceiverRtt {
-    fn default() -> Self {
-        Self { estimate: None, echo: SimTime::NEVER }
-    }
+    /// Payload of a segment that gives a sample.
+    least: u32,
+    /// Unit of timestamps.
+    unit: Nanos,
 }
 
 impl ReceiverRtt {
+    /// Before the first segment; `payload` is that of a full one.
+    pub fn new(config: &TcpConfig, payload: Bytes) -> Self {
+        let (least, unit) = if config.buffers.receive_counts.is_memory() {
+            (u32::try_from(payload.0).unwrap_or(u32::MAX), Nanos::from_millis(1))
+        } else {
+            (0, Nanos(1))
+        };
+        Self { estimate: None, echo: SimTime::NEVER, least, unit }
+    }
+
     /// The estimate.
     pub fn get(&self) -> Option<Nanos> {
         self.estimate
     }
 
-    /// A segment echoes the timestamp `echo`.
+    /// A segment of `len` bytes echoes the timestamp `echo`.
     #[inline]
-    pub fn on_echo(&mut self, now: SimTime, echo: SimTime) {
-        if echo == self.echo {
+    pub fn on_echo(&mut self, now: SimTime, echo: SimTime, len: u32) {
+        if self.stamp(echo) == self.stamp(self.echo) {
             return;
         }
         self.echo = echo;
-        let sample = now.since(echo);
+        let sample = Nanos((self.stamp(now) - self.stamp(echo)) * self.unit.0);
+        if len < self.least || sample == Nanos::ZERO {
+            return;
+        }
         let follow = |rtt: Nanos| if sample < rtt { sample } else { Nanos((7 * rtt.0 + sample.0) / 8) };
         self.estimate = Some(self.estimate.map_or(sample, follow));
+    }
+
+    /// The value of a timestamp.
+    fn stamp(&self, at: SimTime) -> u64 {
+        at.0 / self.unit.0
     }
 }
 
@@ -157,11 +175,26 @@ mod tests {
 
     #[test]
     fn the_receivers_round_trip_falls_at_once_and_rises_slowly() {
-        let mut rtt = ReceiverRtt::default();
+        let mut rtt = ReceiverRtt::new(&TcpConfig::default(), Bytes(1424));
         let at = SimTime::from_millis;
         for (now, echo, expected) in [(100, 0, 100), (260, 80, 110), (261, 80, 110), (350, 260, 90)] {
-            rtt.on_echo(at(now), at(echo));
+            rtt.on_echo(at(now), at(echo), 96);
             assert_eq!(rtt.get(), Some(Nanos::from_millis(expected)), "at {now} ms");
         }
+    }
+
+    /// In a capture of Linux 6.18 segments came 101.4 ms after the ACKs that let them out, and the buffer grew with the second of a
+    /// round trip in four runs of five.
+    #[test]
+    fn timestamps_of_linux_are_whole_milliseconds() {
+        let at = |us: u64| SimTime::from_millis(0) + Nanos(1000 * us);
+        let sample = |sent: u64, len| {
+            let mut rtt = ReceiverRtt::new(&linux(131_072, 6 << 20), Bytes(1424));
+            rtt.on_echo(at(sent + 101_400), at(sent), len);
+            rtt.get()
+        };
+        assert_eq!(sample(7_599, 1424), Some(Nanos::from_millis(101)));
+        assert_eq!(sample(7_600, 1424), Some(Nanos::from_millis(102)));
+        assert_eq!(sample(7_600, 96), None, "a small segment may have waited");
     }
 }

@@ -84,6 +84,8 @@ pub struct Change {
     pub acked: u64,
     /// Bytes newly delivered, cumulatively or selectively.
     pub delivered: u64,
+    /// The same in segments.
+    pub segments: u64,
     /// Bytes newly SACKed.
     pub sacked: u64,
     /// Transmission time of the oldest segment newly acknowledged, if none of them was retransmitted.
@@ -100,6 +102,7 @@ pub struct Change {
 impl Change {
     pub(super) fn deliver(&mut self, segment: &Sent) {
         self.delivered += u64::from(segment.len);
+        self.segments += 1;
         let candidate =
             Delivered { end: segment.end(), sent_at: segment.sent_at, retransmitted: segment.retransmitted };
         self.highest = self.highest.max(candidate.end);

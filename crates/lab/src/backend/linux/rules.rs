@@ -115,7 +115,7 @@ pub(super) const ACKS: Rule =
 pub(super) const ECN: Rule = rule("transport.ecn", "false");
 pub(super) const RECOVERY: Rule = rule(
     "transport.recovery",
-    "\"rack\" with `prr`, `dupthresh`, `limited_transmit` and `loss_means` as in the profile linux",
+    "\"rack\" with `prr`, `prr_rule`, `dupthresh`, `limited_transmit` and `loss_means` as in the profile linux",
 );
 pub(super) const SENDING: Rule =
     rule("transport.nagle", "true with `minshall`, or false; `pacing` as in the profile linux");

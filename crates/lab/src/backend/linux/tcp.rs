@@ -9,8 +9,8 @@ use scenario::Part;
 use scenario::model::Choice;
 use transport::config::{
     AckConfig, BufferConfig, ConnectionBuffer, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig,
-    RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer,
-    SendingConfig, TcpConfig, TimerConfig, UdpConfig, WindowConfig,
+    PrrRule, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig,
+    SendBuffer, SendingConfig, TcpConfig, TimerConfig, UdpConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -69,7 +69,7 @@ pub(super) fn settings(part: Part, tcp: &TcpConfig, refused: &mut Refusals) -> (
     settings.extend(timer(part, *timers, refused));
     acknowledgements(part, *ack, refused);
     repair(part, *recovery, refused);
-    let SendingConfig { nagle, minshall, pacing } = *sending;
+    let SendingConfig { nagle, minshall, pacing, pacing_rule: _ } = *sending;
     refused.unless((minshall || !nagle) && !pacing, part, rules::SENDING);
     let (receive_buffer, sizes) = buffer_sizes(part, *buffers, refused);
     settings.extend(sizes);
@@ -117,6 +117,7 @@ fn repair(part: Part, recovery: RecoveryConfig, refused: &mut Refusals) {
         reliability,
         kind,
         prr,
+        prr_rule,
         dupthresh,
         limited_transmit,
         multiple_fast_retransmits,
@@ -126,6 +127,7 @@ fn repair(part: Part, recovery: RecoveryConfig, refused: &mut Refusals) {
     let kernels = reliability == Reliability::Acknowledged
         && kind == RecoveryKind::Rack
         && prr
+        && prr_rule == PrrRule::Linux
         && dupthresh == 3
         && limited_transmit
         && !multiple_fast_retransmits

@@ -60,6 +60,7 @@ const FLOW_RULES: &[Rule] = &[
     ACKS_PER_RTT,
     ECN,
     RECOVERY,
+    PRR_RULE,
     PACING,
     LOSS_MEANS,
     MULTIPLE_FAST_RETRANSMITS,
@@ -105,6 +106,7 @@ pub(super) const ACKS_PER_RTT: Rule = rule("transport.acks_per_rtt", "0");
 pub(super) const ECN: Rule = rule("transport.ecn", "false");
 pub(super) const RECOVERY: Rule =
     rule("transport.recovery", "\"sack\" with sack and prr, or \"newreno\" without both");
+pub(super) const PRR_RULE: Rule = rule("transport.prr_rule", "\"rfc\"");
 pub(super) const PACING: Rule = rule("transport.pacing", "false");
 pub(super) const LOSS_MEANS: Rule = rule("transport.loss_means", "\"congestion\"");
 pub(super) const MULTIPLE_FAST_RETRANSMITS: Rule = rule("transport.multiple_fast_retransmits", "false");

@@ -5,9 +5,9 @@ use registry::OptionValue;
 use scenario::Part;
 use scenario::model::{Choice, Transport};
 use transport::config::{
-    AckConfig, BufferConfig, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig, ReceiveCounts,
-    RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer,
-    SendingConfig, TcpConfig, TimerConfig, WindowConfig,
+    AckConfig, BufferConfig, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig, PrrRule,
+    ReceiveCounts, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig,
+    SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -41,7 +41,7 @@ pub(super) fn attributes(part: Part, transport: &Transport, refused: &mut Refusa
     refused.unless(header == Bytes(40), part, rules::HEADER);
     refused.unless(overhead == Bytes(2), part, rules::OVERHEAD);
     // Without Nagle's algorithm Minshall's variant has no effect.
-    let SendingConfig { nagle, minshall: _, pacing } = *sending;
+    let SendingConfig { nagle, minshall: _, pacing, pacing_rule: _ } = *sending;
     refused.unless(!nagle, part, rules::NAGLE);
     refused.unless(!pacing, part, rules::PACING);
     let mut attributes = vec![
@@ -95,6 +95,7 @@ fn repair(part: Part, recovery: RecoveryConfig, sack: bool, refused: &mut Refusa
         reliability,
         kind,
         prr,
+        prr_rule,
         dupthresh,
         limited_transmit,
         multiple_fast_retransmits,
@@ -102,6 +103,7 @@ fn repair(part: Part, recovery: RecoveryConfig, sack: bool, refused: &mut Refusa
         loss_means,
     } = recovery;
     refused.unless(loss_means == LossMeans::Congestion, part, rules::LOSS_MEANS);
+    refused.unless(!prr || prr_rule == PrrRule::Rfc, part, rules::PRR_RULE);
     refused.unless(!multiple_fast_retransmits, part, rules::MULTIPLE_FAST_RETRANSMITS);
     let retransmitted = flight_after_timeout == FlightAfterTimeout::Retransmitted;
     refused.unless(retransmitted, part, rules::FLIGHT_AFTER_TIMEOUT);

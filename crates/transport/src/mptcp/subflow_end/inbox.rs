@@ -111,6 +111,7 @@ impl Inbox {
     pub(super) fn was_read(&mut self, now: SimTime, bytes: Bytes, endpoint: &Endpoint) {
         let next = endpoint.receiver().next();
         let ahead = || endpoint.receiver().out_of_order_end().saturating_since(next).0;
+        self.buffer.begin(|| endpoint.established_at());
         self.buffer.on_read(now, bytes.0, || endpoint.receive_rtt(), ahead);
     }
 

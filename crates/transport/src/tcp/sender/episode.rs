@@ -4,6 +4,7 @@
 use congestion::{Ack, Paths, RecoveryAck};
 use units::{Bytes, SimTime};
 
+use super::super::prr::{Before, News};
 use super::super::sent::Change;
 use super::Sender;
 use super::detector::{Detection, ProbeAck};
@@ -43,6 +44,7 @@ impl Sender {
 
     /// A loss episode begins; `delivered` is the bytes that this ACK delivered.
     pub(super) fn enter_recovery(&mut self, now: SimTime, delivered: Bytes, paths: Paths<'_>) {
+        let before = Bytes(self.congestion.cwnd());
         self.congestion.on_loss(&self.loss_event(now, true), paths);
         let (una, nxt, cwnd) = (self.send.una(), self.send.nxt(), self.congestion.cwnd());
         let oldest_end = self.board.front().map_or(una, |s| s.end());
@@ -60,23 +62,25 @@ impl Sender {
             }
             Detection::Sack => {
                 self.board.mark_lost_below(oldest_end);
-                self.begin_reduction(delivered);
+                self.begin_reduction(before, delivered);
             }
-            Detection::Rack => self.begin_reduction(delivered),
+            Detection::Rack => self.begin_reduction(before, delivered),
         }
         self.detector.end_limited_transmit();
     }
 
-    fn begin_reduction(&mut self, delivered: Bytes) {
-        self.recovery.begin_reduction(Bytes(self.board.outstanding()));
-        self.spread_reduction(delivered);
+    /// PRR begins. `cwnd` is the window before the loss.
+    fn begin_reduction(&mut self, cwnd: Bytes, delivered: Bytes) {
+        let before = Before { flight: Bytes(self.board.outstanding()), cwnd };
+        self.recovery.begin_reduction(self.config.recovery.prr_rule, before);
+        self.spread_reduction(News { delivered, safe: false });
     }
 
     /// PRR: what may be sent now is proportional to what was delivered.
-    fn spread_reduction(&mut self, delivered: Bytes) {
+    fn spread_reduction(&mut self, news: News) {
         if self.config.recovery.prr {
             let (pipe, ssthresh) = (Bytes(self.board.pipe()), Bytes(self.congestion.cwnd()));
-            self.recovery.spread_reduction(delivered, pipe, ssthresh, Bytes(self.send.mss()));
+            self.recovery.spread_reduction(news, pipe, ssthresh, Bytes(self.send.mss()));
         }
     }
 
@@ -88,6 +92,7 @@ impl Sender {
         if advanced {
             self.congestion.on_recovery_ack(ack);
         }
+        let lost_before = self.board.ever_lost();
         match self.detector.kind() {
             Detection::DuplicateAcks if advanced => {
                 self.detector.forget_duplicates();
@@ -100,14 +105,19 @@ impl Sender {
             Detection::DuplicateAcks | Detection::Reported => {}
             Detection::Sack => {
                 self.detector.mark_by_sacks(&mut self.board, self.send.mss());
-                self.spread_reduction(ack.delivered);
+                self.spread_reduction(self.news(ack, advanced, lost_before));
             }
             // Losses are detected before the reduction is spread: pipe must include them.
             Detection::Rack => {
                 self.mark_late(ack.now);
-                self.spread_reduction(ack.delivered);
+                self.spread_reduction(self.news(ack, advanced, lost_before));
             }
         }
+    }
+
+    /// `lost` bytes had been deemed lost before this ACK.
+    fn news(&self, ack: &Ack, advanced: bool, lost: u64) -> News {
+        News { delivered: ack.delivered, safe: advanced && self.board.ever_lost() == lost }
     }
 
     /// RFC 6582 section 3.2 step 5, partial acknowledgement.
@@ -183,9 +193,9 @@ impl Sender {
         // Losses above the recovery point, found before the last episode ended, belong to a new one.
         if self.recovery.is_open() && self.board.lost() > 0 {
             self.enter_recovery(now, delivered, paths);
-        } else if self.recovery.phase() == super::Phase::Recovery && marked {
+        } else if self.recovery.phase() == super::Phase::Recovery && marked && self.recovery.follows_pipe() {
             // Found by the timer: pipe has shrunk, but nothing was delivered that would allow a burst.
-            self.spread_reduction(Bytes::ZERO);
+            self.spread_reduction(News { delivered: Bytes::ZERO, safe: false });
         }
     }
 

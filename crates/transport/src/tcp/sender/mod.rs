@@ -52,7 +52,7 @@ use units::{Bytes, Nanos, SimTime};
 use super::delivery_rate::DeliveryRate;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
-use crate::config::{LossMeans, TcpConfig};
+use crate::config::{LossMeans, PacingRule, TcpConfig};
 use crate::seq::Seq;
 use crate::space::Policy;
 use crate::usual::UsualWay;
@@ -105,6 +105,7 @@ impl Sender {
     ) -> Self {
         let congestion = Controller::new(congestion, config.recovery.loss_means);
         let policy = Policy::new(&config);
+        let unit = if config.sending.pacing_rule == PacingRule::Linux { mss } else { Bytes::ZERO };
         let has_timer = policy.as_deref().is_none_or(|policy| policy.has_retransmission_timer());
         Self {
             rtt: RttEstimator::new(config.timers.rto),
@@ -118,7 +119,11 @@ impl Sender {
             pacer: Pacer::new(),
             activity: Activity::new(),
             usual: UsualWay::new(permits_usual_way(&config, congestion.capabilities())),
-            delivery_rate: congestion.capabilities().needs.rate_samples.then(Box::default),
+            delivery_rate: congestion
+                .capabilities()
+                .needs
+                .rate_samples
+                .then(|| Box::new(DeliveryRate::new(unit))),
             policy,
             congestion,
             config,

@@ -4,6 +4,7 @@
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use super::Sender;
+use crate::config::PacingRule;
 
 /// Slow start is over for Linux pacing when the window has reached half of ssthresh; gains in percent.
 const SLOW_START_GAIN: u128 = 200;
@@ -19,9 +20,23 @@ impl Sender {
             && len > 0
         {
             let whole = self.congestion.capabilities().paces_headers;
-            let size = if whole { len + self.beside_payload() } else { len };
+            let (size, rate) =
+                if whole { (len + self.beside_payload(), rate) } else { (len, self.rate_of_payload(rate)) };
             self.pacer.sent(now, Bytes(size), rate, self.congestion.pacing_burst());
         }
+    }
+
+    /// The rate at which payload leaves.
+    ///
+    /// Source: Linux, `bbr_rate_bytes_per_sec` and `tcp_update_pacing_rate` multiply segments by `mss_cache`, and
+    /// `tcp_update_skb_after_send` spaces the payload that they have.
+    fn rate_of_payload(&self, rate: BitsPerSecond) -> BitsPerSecond {
+        let (mss, whole) = (self.send.mss(), self.config.segment.mss.0);
+        if self.config.sending.pacing_rule == PacingRule::Ideal || mss == whole {
+            return rate;
+        }
+        let faster = u128::from(rate.0) * u128::from(whole) / u128::from(mss.max(1));
+        BitsPerSecond(u64::try_from(faster).unwrap_or(u64::MAX))
     }
 
     /// Bytes on the wire beside the payload of a segment.
@@ -78,6 +93,7 @@ mod tests {
             growth: config.window.growth,
             ssthresh_from: config.window.ssthresh_from,
             paced: config.sending.pacing,
+            units: config.sending.pacing_rule == PacingRule::Linux,
         };
         let congestion = (row.build)(&setup, &Options::defaults(row.options));
         Sender::new(Arc::clone(&config), config.segment.mss, congestion, false)

@@ -2,9 +2,10 @@
 
 use units::Bytes;
 
-use super::super::prr::Prr;
+use super::super::prr::{Before, News, Prr};
 use super::super::scoreboard::Scoreboard;
 use super::super::sent::Sent;
+use crate::config::PrrRule;
 use crate::seq::Seq;
 
 /// Phase of loss recovery.
@@ -104,14 +105,19 @@ impl Recovery {
         self.window = window.0;
     }
 
-    /// PRR begins; `flight` is FlightSize.
-    pub(super) fn begin_reduction(&mut self, flight: Bytes) {
-        self.prr = Prr::new(flight);
+    /// PRR begins.
+    pub(super) fn begin_reduction(&mut self, rule: PrrRule, before: Before) {
+        self.prr = Prr::new(rule, before);
     }
 
     /// PRR: what may be sent now is proportional to what was delivered.
-    pub(super) fn spread_reduction(&mut self, delivered: Bytes, pipe: Bytes, ssthresh: Bytes, mss: Bytes) {
-        self.window = (pipe + self.prr.on_ack(delivered, pipe, ssthresh, mss)).0;
+    pub(super) fn spread_reduction(&mut self, news: News, pipe: Bytes, ssthresh: Bytes, mss: Bytes) {
+        self.window = (pipe + self.prr.on_ack(news, pipe, ssthresh, mss)).0;
+    }
+
+    /// PRR after a loss that was found without an ACK: true if the window follows what is still in flight.
+    pub(super) fn follows_pipe(&self) -> bool {
+        self.prr.follows_pipe()
     }
 
     /// Payload leaves, new or again.
