@@ -1,7 +1,7 @@
 //! The profile `linux` beside the kernel: nine scenarios that ran on Linux 6.18 over emulated links, with the figures that were
 //! recorded there (goodput of five seeds, 18 for the coupled control, and drops of queues).
 //!
-//! Goodput is to be within 5 % of the kernel's mean (K13 is not), drops within 25 %. The scenarios have the memory of a segment of that kernel (`header_room`) and
+//! Goodput is to be within 5 % of the kernel's mean, drops within 25 %. The scenarios have the memory of a segment of that kernel (`header_room`) and
 //! the writes of its program (`write_size`).
 
 use std::num::NonZeroUsize;
@@ -82,8 +82,8 @@ fn k2_two_equal_paths() {
     }
 }
 
-/// No two paths are exactly alike. Nineteen runs of the kernel had 22 to 214 drops on the first path; 90 to 180 in the twelve in which delay ended
-/// a slow start (`docs/decisions/0014-drops-of-the-kernel-are-a-range.md`).
+/// No two paths are exactly alike. Thirty-six runs of the kernel had 22 to 214 drops on the first path, 76 to 180 where delay ended its slow start, and 7 to 54 on the
+/// second but for one of 167 (`docs/decisions/0014-drops-of-the-kernel-are-a-range.md`, `0016-what-linux-sends-in-recovery-and-when-it-grows.md`).
 #[test]
 fn k2_two_paths_that_are_nearly_equal() {
     let nearly = r#"{ kind = "uniform", min = "50ms", max = "50020us", reorder = false }"#;
@@ -98,7 +98,7 @@ fn k2_two_paths_that_are_nearly_equal() {
         .collect();
     found.iter().for_each(|drops| drops_near("K2, first path", *drops, (22.0, 214.0)));
     assert!(found.iter().any(|drops| *drops < 61.0), "no train: {found:?}");
-    assert!(found.iter().filter(|drops| (67.5..225.0).contains(*drops)).count() >= 3, "no delay: {found:?}");
+    assert!(found.iter().filter(|drops| (76.0..180.0).contains(*drops)).count() >= 3, "no delay: {found:?}");
 }
 
 /// Twelve runs of the kernel had one of two ends of slow start on the GEO link: a train, 24.28 to 24.31 Mbit/s without drops in six, or the delay,
@@ -106,7 +106,7 @@ fn k2_two_paths_that_are_nearly_equal() {
 #[test]
 fn k3_a_short_path_and_a_geo_link() {
     let vary =
-        |ms: u32| format!(r#"{{ kind = "uniform", min = "{ms}ms", max = "{ms}500us", reorder = false }}"#);
+        |ms: u32| format!(r#"{{ kind = "uniform", min = "{ms}ms", max = "{ms}300us", reorder = false }}"#);
     let (short, geo) = (vary(25), vary(280));
     let sets = [("path.a.both.delay", &*short), ("path.b.both.delay", &*geo)];
     let mut ends = [0, 0];
@@ -182,8 +182,22 @@ fn k7_a_small_receive_buffer() {
 #[test]
 fn k13_a_small_buffer_over_lte_and_geo() {
     let found = goodput(&run("k13.toml", &[], 10), "download");
-    // A window of 322 kB, where the kernel had 262 to 287. This holds the simulator to its present figure.
-    near("K13, outside", found, 6.25, 0.02);
+    near("K13", found, 5.0, 0.05);
+}
+
+/// Two paths of BBR. Six runs of the kernel had 755 to 1358 drops on a path and round trips of 175 to 180 ms; over plain TCP 162 drops.
+#[test]
+fn k12_bbr_keeps_the_queue_that_it_has_made() {
+    let nearly = r#"{ kind = "uniform", min = "50ms", max = "50100us", reorder = false }"#;
+    let tables = run("k12.toml", &[("path.a.both.delay", nearly), ("path.b.both.delay", nearly)], 5);
+    near("K12", goodput(&tables, "up"), 18.11, 0.05);
+    for path in ["a", "b"] {
+        drops_near(&format!("K12, {path}"), drops(&tables, &format!("{path}.up")), (755.0, 1358.0));
+        near("K12, round trip", mean(&tables, ("subflows", "path", path), "srtt_mean_s"), 0.177, 0.05);
+    }
+    let tables = run("k1.toml", &[("flow.up.transport.congestion", "bbr")], 1);
+    drops_near("K1 with BBR", drops(&tables, "a.up"), (162.0, 162.0));
+    near("K1 with BBR", goodput(&tables, "up"), 9.33, 0.02);
 }
 
 #[test]

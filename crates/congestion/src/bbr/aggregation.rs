@@ -54,7 +54,7 @@ impl Aggregation {
         debug_assert!(self.largest.iter().all(|excess| *excess >= 0.0), "less than nothing: {self:?}");
     }
 
-    /// What the window gets beside its product.
+    /// Bytes for the window beside its product.
     pub fn allowance(&self, bw: f64) -> f64 {
         self.largest[0].max(self.largest[1]).min(bw * MAX_TIME)
     }
