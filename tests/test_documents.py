@@ -114,6 +114,17 @@ def test_many_seeds(ropewalk: Ropewalk) -> None:
     prints(table, ropewalk("run", BEAMS, "--seeds", "200").stdout)
 
 
+def test_the_bonded_link_of_the_operator(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    worth, why, cured, better = blocks(HOWTO / "why-is-my-bonded-link-slow.md", "text")
+    link = ("--path", "lte,20Mbit/s,30ms", "--path", "geo,20Mbit/s,280ms,0.5%", "--receive-buffer")
+    prints(worth, ropewalk("bond", *link, "512KiB").stdout)
+    ropewalk("init", "bonded.toml", *link, "512KiB", cwd=tmp_path)
+    prints(why, ropewalk("why", "bonded.toml", cwd=tmp_path).stdout)
+    cure = ("--set", "flow.download.transport.receive_buffer_max=16MiB")
+    prints(cured, ropewalk("why", "bonded.toml", *cure, cwd=tmp_path).stdout)
+    prints(better, ropewalk("bond", *link, "16MiB", "--congestion", "bbr").stdout)
+
+
 def test_lines_of_a_trace(ropewalk: Ropewalk) -> None:
     whole, shortened = blocks(HOWTO / "read-a-trace.md", "text")
     trace = ropewalk("run", BEAMS, "--seed", "1", "--set", "duration=4s", "--trace").stdout

@@ -55,11 +55,12 @@ impl MptcpConnection {
     }
 
     /// The connection has this limit, unless all that it could send with waits behind the windows of subflows: then these apply.
+    /// A subflow with room that holds data has less than a segment of it, which Nagle's algorithm holds back.
     fn unless_queues_wait(&self, limit: Limit) -> Option<Limit> {
         let usable = || self.subflows.iter().filter(|s| s.is_usable());
+        let has_room = |s: &Subflow| !s.is_backup() && s.sender().limit_of_new().is_none();
         let queues = |s: &Subflow| s.sender().unsent() > 0;
-        let starves = |s: &Subflow| !s.is_backup() && !queues(s) && s.sender().limit_of_new().is_none();
-        (!usable().any(queues) || usable().any(starves)).then_some(limit)
+        (usable().any(has_room) || !usable().any(queues)).then_some(limit)
     }
 
     /// The limit of a subflow: `Handshake` until it has joined, `PathDown` when it is dead or gets no data, the limit of
