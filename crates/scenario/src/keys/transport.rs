@@ -218,7 +218,7 @@ pub(crate) static TRANSPORT: Section = Section {
         Key {
             name: "prr_rule",
             kind: words(PrrRule::WORDS),
-            default: Fallback::Absent,
+            default: Fallback::Profile,
             doc: "with `prr`: that of RFC 6937 with the slow-start reduction bound, or that of Linux, which takes the window in place of \
                   the flight and sends no more than is delivered until an ACK advances without a further loss; RFC 6937 if absent",
             only: &["tcp", "mptcp"],
@@ -231,7 +231,7 @@ pub(crate) static TRANSPORT: Section = Section {
         Key {
             name: "pacing_rule",
             kind: words(PacingRule::WORDS),
-            default: Fallback::Absent,
+            default: Fallback::Profile,
             doc: "payload leaves at the rate, segment by segment, or as in Linux: MPTCP paces faster by what its options take of a \
                   segment, and BBR has room for units of several segments; the former if absent",
             only: &["tcp", "mptcp"],
