@@ -1,11 +1,11 @@
 //! The event queue: ordered by time, ties by order of insertion. Few events are a sorted list, many a four-ary heap.
 //!
 //! Most events are scheduled shortly before they happen: in a list of few they find their place in a few steps from the
-//! end where the next one is. A sorted list is a heap, so that one becomes the other in place.
+//! end where the next one is. A list from the next event to the last is a heap.
 
 use units::SimTime;
 
-/// One scheduled event. The sequence number makes the order total, so equal runs stay equal.
+/// One event in the heap. The sequence number makes the order total, so equal runs stay equal.
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
     at: SimTime,
@@ -23,12 +23,12 @@ impl<E> Entry<E> {
 /// Future events of type `E` and the virtual clock, which is the time of the last event taken out.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    /// A list with the next event last, or a heap with the next event first.
-    entries: Vec<Entry<E>>,
-    /// It is the list.
-    few: bool,
-    /// A list of fewer entries has room for one more; zero with a heap.
+    /// Few events: the first `listed` of these places, with the next event last. Of equal times the first inserted is
+    /// nearer to the end, so they need no sequence numbers. No places while there is a heap.
+    list: Vec<(SimTime, E)>,
     listed: usize,
+    /// Many events, with the next one first. Empty while there is a list.
+    heap: Vec<Entry<E>>,
     /// The root of the heap was taken out. Most events schedule another one, which takes its place.
     hole: bool,
     now: SimTime,
@@ -52,9 +52,9 @@ impl<E: Copy> EventQueue<E> {
     /// Empty, at time zero.
     pub fn new() -> Self {
         Self {
-            entries: Vec::new(),
-            few: true,
+            list: Vec::new(),
             listed: 0,
+            heap: Vec::new(),
             hole: false,
             now: SimTime::ZERO,
             inserted: 0,
@@ -76,51 +76,68 @@ impl<E: Copy> EventQueue<E> {
     #[inline(never)]
     pub fn push(&mut self, at: SimTime, event: E) {
         debug_assert!(at >= self.now, "event at {at} scheduled at {}", self.now);
-        let entry = Entry { at, sequence: self.inserted, event };
         self.inserted += 1;
-        if self.entries.len() < self.listed {
-            self.insert(entry);
+        if self.listed < self.list.len() {
+            self.insert(at, event);
         } else {
-            self.push_to_heap(entry);
+            self.push_to_heap(at, event);
         }
         self.check();
     }
 
-    /// Inserts an entry that comes after all of the same time into the list, which has room for it.
+    /// Inserts an event that comes after all of the same time into the list, which has a place for it.
     #[inline]
-    fn insert(&mut self, entry: Entry<E>) {
-        let mut place = self.entries.len();
-        self.entries.push(entry);
-        while place > 0 && self.entries[place - 1].at <= entry.at {
-            self.entries[place] = self.entries[place - 1];
+    fn insert(&mut self, at: SimTime, event: E) {
+        let places = &mut self.list[..=self.listed];
+        let mut place = self.listed;
+        while place > 0 && places[place - 1].0 <= at {
+            places[place] = places[place - 1];
             place -= 1;
         }
-        self.entries[place] = entry;
+        places[place] = (at, event);
+        self.listed += 1;
     }
 
-    /// As `push`, into a heap or a list without room.
+    /// As `push`, into a heap, or into a list without a free place.
     #[inline(never)]
-    fn push_to_heap(&mut self, entry: Entry<E>) {
-        if self.few && self.entries.len() < MOST_LISTED {
-            self.entries.reserve_exact(MOST_LISTED - self.entries.len());
-            self.listed = MOST_LISTED;
-            return self.insert(entry);
-        }
-        if std::mem::take(&mut self.few) {
-            self.listed = 0;
-            self.entries.reverse();
+    fn push_to_heap(&mut self, at: SimTime, event: E) {
+        let entry = Entry { at, sequence: self.inserted, event };
+        if self.heap.is_empty() {
+            if self.list.is_empty() {
+                self.list.resize(MOST_LISTED, (at, event));
+                return self.insert(at, event);
+            }
+            self.become_heap();
         }
         if std::mem::take(&mut self.hole) {
             self.place_at_root(entry);
         } else {
-            self.entries.push(entry);
-            self.sift_up(self.entries.len() - 1);
+            self.heap.push(entry);
+            self.sift_up(self.heap.len() - 1);
+        }
+    }
+
+    /// A list with the next event first is a heap. Its events get the sequence numbers before that of the newest.
+    fn become_heap(&mut self) {
+        let first = self.inserted - self.listed as u64;
+        let entry = |((at, event), sequence)| Entry { at, sequence, event };
+        self.heap.extend(self.list.drain(..).rev().zip(first..).map(entry));
+        self.listed = 0;
+    }
+
+    /// Few entries are left in the heap: a list of them, from the last to the next.
+    fn become_list(&mut self) {
+        self.heap.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.key()));
+        self.list.extend(self.heap.drain(..).map(|entry| (entry.at, entry.event)));
+        self.listed = self.list.len();
+        if let Some(&any) = self.list.last() {
+            self.list.resize(MOST_LISTED, any);
         }
     }
 
     /// When the next event happens.
     pub fn next_time(&mut self) -> Option<SimTime> {
-        self.first().map(|first| first.at)
+        self.first().map(|(at, _)| at)
     }
 
     /// Takes out the next event and moves the clock to it.
@@ -131,13 +148,13 @@ impl<E: Copy> EventQueue<E> {
     /// The same, if it happens before `end`.
     #[inline]
     pub fn pop_before(&mut self, end: SimTime) -> Option<(SimTime, E)> {
-        let Entry { at, event, .. } = *self.first()?;
+        let (at, event) = self.first()?;
         if at >= end {
             return None;
         }
         debug_assert!(at >= self.now, "the clock goes back from {} to {at}", self.now);
-        if self.few {
-            self.entries.pop();
+        if self.listed > 0 {
+            self.listed -= 1;
         } else {
             self.hole = true;
         }
@@ -148,35 +165,36 @@ impl<E: Copy> EventQueue<E> {
     }
 
     #[inline]
-    fn first(&mut self) -> Option<&Entry<E>> {
-        if self.hole {
-            self.fill_hole();
+    fn first(&mut self) -> Option<(SimTime, E)> {
+        if self.listed == 0 {
+            if self.hole {
+                self.fill_hole();
+            }
+            if self.listed == 0 {
+                return self.heap.first().map(|entry| (entry.at, entry.event));
+            }
         }
-        if self.few { self.entries.last() } else { self.entries.first() }
+        self.list.get(self.listed - 1).copied()
     }
 
     /// No event is lost or held twice, and no parent comes after its children.
     fn check(&self) {
         debug_assert_eq!(
             self.inserted,
-            self.taken + self.entries.len() as u64 - u64::from(self.hole),
+            self.taken + (self.listed + self.heap.len()) as u64 - u64::from(self.hole),
             "every event is in the queue until it is taken out"
         );
+        debug_assert!(!self.hole || !self.heap.is_empty(), "a root was taken out, and there is none");
+        debug_assert!(self.heap.is_empty() || self.list.is_empty(), "a list beside a heap");
         debug_assert!(
-            !self.hole || !self.few && !self.entries.is_empty(),
-            "a root was taken out, and there is none"
-        );
-        debug_assert!(self.few || self.listed == 0, "a heap is no list");
-        debug_assert!(
-            !self.few || self.entries.is_sorted_by(|later, earlier| later.key() > earlier.key()),
+            self.list[..self.listed].is_sorted_by(|later, earlier| later.0 >= earlier.0),
             "the list is in order"
         );
         debug_assert!(
-            self.few
-                || self.entries.iter().enumerate().skip(1).take(CHECKED).all(|(i, entry)| {
-                    let parent = &self.entries[(i - 1) / ARITY];
-                    parent.key() < entry.key() || self.hole && i <= ARITY
-                }),
+            self.heap.iter().enumerate().skip(1).take(CHECKED).all(|(i, entry)| {
+                let parent = &self.heap[(i - 1) / ARITY];
+                parent.key() < entry.key() || self.hole && i <= ARITY
+            }),
             "a parent in the heap comes after its child"
         );
     }
@@ -185,27 +203,26 @@ impl<E: Copy> EventQueue<E> {
     #[inline(never)]
     fn fill_hole(&mut self) {
         self.hole = false;
-        if self.entries.len() <= LEAST_HEAPED {
-            self.entries.swap_remove(0);
-            self.entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.key()));
-            (self.few, self.listed) = (true, MOST_LISTED);
-        } else if let Some(last) = self.entries.pop() {
+        if self.heap.len() <= LEAST_HEAPED {
+            self.heap.swap_remove(0);
+            self.become_list();
+        } else if let Some(last) = self.heap.pop() {
             self.place_at_root(last);
         }
     }
 
     fn sift_up(&mut self, mut i: usize) {
-        let entry = self.entries[i];
+        let entry = self.heap[i];
         let key = entry.key();
         while i > 0 {
             let parent = (i - 1) / ARITY;
-            if self.entries[parent].key() <= key {
+            if self.heap[parent].key() <= key {
                 break;
             }
-            self.entries[i] = self.entries[parent];
+            self.heap[i] = self.heap[parent];
             i = parent;
         }
-        self.entries[i] = entry;
+        self.heap[i] = entry;
     }
 
     /// `entry` takes the place of the root, and from there its own.
@@ -214,7 +231,7 @@ impl<E: Copy> EventQueue<E> {
         let (mut i, key) = (0, entry.key());
         loop {
             let first = i * ARITY + 1;
-            let Some(children) = self.entries.get(first..).filter(|rest| !rest.is_empty()) else { break };
+            let Some(children) = self.heap.get(first..).filter(|rest| !rest.is_empty()) else { break };
             let (least, least_key) = match children {
                 [a, b, c, d, ..] => {
                     let keys = [a, b, c, d].map(|child| child.key());
@@ -227,10 +244,10 @@ impl<E: Copy> EventQueue<E> {
             if key <= least_key {
                 break;
             }
-            self.entries[i] = self.entries[first + least];
+            self.heap[i] = self.heap[first + least];
             i = first + least;
         }
-        self.entries[i] = entry;
+        self.heap[i] = entry;
     }
 }
 
