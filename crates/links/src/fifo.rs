@@ -59,7 +59,7 @@ struct Entry {
 impl Entry {
     /// It has left the transmitter.
     fn count(&self, counters: &mut Counters) {
-        counters.departure(Bytes(self.size.into()), self.start.since(self.offered));
+        counters.departure(Bytes(self.size.into()), self.start - self.offered);
         counters.drops_error += u64::from(self.lost);
     }
 }
@@ -108,16 +108,16 @@ pub struct Fifo {
     losses: LossDraws,
     /// Packets in FIFO order: in propagation, then at most one on the transmitter, then the waiting.
     ring: VecDeque<Entry>,
-    /// Packets that do not wait.
+    /// Packets that do not wait: no fewer than this, and exactly this many after `note_starts`, which is called before more
+    /// depends on it. One pass over those that have started meanwhile costs less than a look at each offer.
     started: usize,
     /// Index of the first packet that is not lost, and when it arrives: `NEVER` if there is none.
     first_live: usize,
     next_arrival: SimTime,
     /// Arrival of the last packet taken out of the ring.
     taken_arrival: SimTime,
+    /// Bytes of the packets behind the first `started`.
     waiting_bytes: Bytes,
-    /// When the first of the waiting packets starts; `NEVER` if none waits.
-    next_start: SimTime,
     /// Departure and arrival of the last packet in the ring; without one a past departure and `taken_arrival`.
     last: (SimTime, SimTime),
     /// The last size, and the time that it takes to send: most packets of a direction are of one size.
@@ -142,7 +142,6 @@ impl Fifo {
             next_arrival: SimTime::NEVER,
             taken_arrival: SimTime::ZERO,
             waiting_bytes: Bytes::ZERO,
-            next_start: SimTime::NEVER,
             last: (SimTime::ZERO, SimTime::ZERO),
             sized: (Bytes::ZERO, Nanos::ZERO),
             partial: None,
@@ -154,11 +153,12 @@ impl Fifo {
     /// Offers the packet `id` of `size` bytes (not zero, below 4 GiB).
     pub fn offer(&mut self, now: SimTime, size: Bytes, id: u32) -> Offered {
         debug_assert!(size.0 > 0 && size.0 <= u64::from(u32::MAX), "packet of {size}");
-        self.settle(now);
+        if self.first_live > 0 {
+            self.settle(now);
+        }
         let (free, previous) = self.last;
         let starts_now = self.up && free <= now;
-        let waiting = self.waiting();
-        if !starts_now && !self.parameters.queue.admits(waiting, self.waiting_bytes, size) {
+        if !starts_now && !self.admits(now, size) {
             self.counters.drops_queue += 1;
             return Offered::QueueFull;
         }
@@ -176,14 +176,32 @@ impl Fifo {
         self.ring.push_back(Entry { offered: now, start, depart, arrival, size: size.0 as u32, id, lost });
         self.last = (depart, arrival);
         if starts_now {
-            self.started += 1;
+            // So have all before it.
+            self.started = self.ring.len();
+            self.waiting_bytes = Bytes::ZERO;
         } else {
-            self.next_start = self.next_start.min(start);
             self.waiting_bytes += size;
-            self.counters.queue_max = self.counters.queue_max.max(waiting + 1);
         }
         self.check();
         if lost { Offered::LostInTransit } else { Offered::Accepted }
+    }
+
+    /// True if a packet of `size` bytes that must wait has room in the queue; then it is counted as waiting.
+    #[inline]
+    fn admits(&mut self, now: SimTime, size: Bytes) -> bool {
+        // Mostly it has room and is not the longest queue so far even if no packet has started since the last look.
+        if self.waiting() >= self.counters.queue_max || !self.has_room(size) {
+            self.note_starts(now);
+            if !self.has_room(size) {
+                return false;
+            }
+            self.counters.queue_max = self.counters.queue_max.max(self.waiting() + 1);
+        }
+        true
+    }
+
+    fn has_room(&self, size: Bytes) -> bool {
+        self.parameters.queue.admits(self.waiting(), self.waiting_bytes, size)
     }
 
     /// When the next packet arrives at the far end; `NEVER` if none is under way.
@@ -196,9 +214,9 @@ impl Fifo {
         if self.next_arrival > now {
             return None;
         }
-        // Usually its start has been noticed when a later packet was offered.
+        // Usually its start has been noticed with that of an earlier packet.
         if self.started <= self.first_live {
-            self.settle(now);
+            self.note_starts(now);
         }
         // Packets stay in order, so all in front of it are lost and have left the transmitter.
         while self.first_live > 0 {
@@ -347,23 +365,22 @@ impl Fifo {
         self.sized.1
     }
 
-    /// Brings the state of waiting packets up to `now`.
-    #[inline]
+    /// Brings the ring up to `now`: notes which packets have started, and takes out lost ones in front that have left.
     fn settle(&mut self, now: SimTime) {
-        while self.next_start <= now {
-            self.start_next();
-        }
+        self.note_starts(now);
         if self.first_live > 0 {
             self.drop_lost(now);
         }
     }
 
-    /// The first of the waiting packets enters the transmitter.
-    #[inline]
-    fn start_next(&mut self) {
-        self.waiting_bytes -= Bytes(self.ring[self.started].size.into());
-        self.started += 1;
-        self.next_start = self.ring.get(self.started).map_or(SimTime::NEVER, |entry| entry.start);
+    /// Notes which packets have started by `now`.
+    fn note_starts(&mut self, now: SimTime) {
+        while let Some(entry) = self.ring.get(self.started)
+            && entry.start <= now
+        {
+            self.started += 1;
+            self.waiting_bytes -= Bytes(entry.size.into());
+        }
     }
 
     /// Takes out lost packets that have left the transmitter, up to the next to arrive.
@@ -402,7 +419,6 @@ impl Fifo {
                 if entry.lost { previous } else { (entry.depart + self.parameters.delay).max(previous) };
             (free, previous) = (entry.depart, entry.arrival);
         }
-        self.next_start = self.ring.get(self.started).map_or(SimTime::NEVER, |entry| entry.start);
         self.last =
             self.ring.back().map_or((SimTime::ZERO, self.taken_arrival), |last| (last.depart, last.arrival));
         self.find_live();
@@ -437,11 +453,6 @@ impl Fifo {
             self.waiting() == 0,
             self.waiting_bytes == Bytes::ZERO,
             "bytes of packets that wait"
-        );
-        debug_assert_eq!(
-            self.next_start,
-            self.ring.get(self.started).map_or(SimTime::NEVER, |entry| entry.start),
-            "the next start is that of the first packet that waits"
         );
         debug_assert_eq!(
             self.last.1,
