@@ -1,6 +1,7 @@
 //! Which observations a run makes, and the lines that the readable trace gets from the ends of connections.
 //!
-//! May: read gauges. May not: change anything; a run is the same with and without a trace.
+//! May: read gauges. May not: change anything; a run is the same with and without a trace. What a run without one asks for
+//! each packet is whether there is a tap; everything else is a call of its own.
 
 use transport::Connection;
 use units::SimTime;
@@ -24,13 +25,21 @@ pub struct Observe {
 }
 
 /// Writes a line for the draft, which `connection` sends; `None`: a datagram.
-#[inline]
+#[inline(always)]
 pub(crate) fn trace_sending(
     now: SimTime,
     network: &mut WorldNetwork,
     route: &Route,
     connection: Option<&Connection>,
 ) {
+    if network.is_tapped() {
+        write_sending(now, network, route, connection);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn write_sending(now: SimTime, network: &mut WorldNetwork, route: &Route, connection: Option<&Connection>) {
     if let Some((observer, packet)) = network.tap_and_draft()
         && let Some(tracer) = observer.tracer()
     {
@@ -42,8 +51,21 @@ pub(crate) fn trace_sending(
 }
 
 /// Writes a line for a packet that has reached its host, where it belongs to `connection`.
-#[inline]
+#[inline(always)]
 pub(crate) fn trace_delivery(
+    now: SimTime,
+    network: &mut WorldNetwork,
+    delivery: Delivery,
+    connection: Option<&Connection>,
+) {
+    if network.is_tapped() {
+        write_delivery(now, network, delivery, connection);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn write_delivery(
     now: SimTime,
     network: &mut WorldNetwork,
     delivery: Delivery,
@@ -60,7 +82,8 @@ pub(crate) fn trace_delivery(
 
 /// Writes a line for each sender of a connection that has timed out or changed its state. `path` is that of its first
 /// subflow.
-#[inline]
+#[cold]
+#[inline(never)]
 pub(crate) fn trace_states(
     now: SimTime,
     network: &mut WorldNetwork,

@@ -100,6 +100,7 @@ impl World {
     }
 
     /// The record of a run that ended at `end`.
+    #[inline(never)]
     pub(crate) fn into_record(mut self, end: SimTime) -> RunRecord {
         let Self { seed, duration, hosts, network, flows, relays, sampler, .. } = &mut self;
         if let Some(sampler) = sampler {
@@ -159,6 +160,8 @@ impl World {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn bound_memory(&self, at: SimTime) -> Result<(), Unfinished> {
         let held = Footprint {
             at,
@@ -180,6 +183,8 @@ impl World {
         self.plan.next().min(self.sampler.as_ref().map_or(SimTime::NEVER, Sampler::next))
     }
 
+    #[cold]
+    #[inline(never)]
     fn on_planned(&mut self, now: SimTime) {
         while let Some(change) = self.plan.take_change(now) {
             self.network.change(&mut self.queue, now, change);

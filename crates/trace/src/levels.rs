@@ -41,7 +41,7 @@ impl TimeLevels {
 
     /// From `now` on the value is `value`.
     pub fn set(&mut self, now: SimTime, value: Bytes) {
-        let (before, lasted) = (self.value, now.since(self.since).0);
+        let (before, lasted) = (self.value, (now - self.since).0);
         self.value = value;
         self.max = self.max.max(value);
         if lasted > 0 {

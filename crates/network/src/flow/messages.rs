@@ -171,6 +171,7 @@ impl Messages {
     }
 
     /// A message has arrived, when this many bytes have.
+    #[inline(never)]
     pub(crate) fn has_arrived(&self, delivered: u64) -> bool {
         !self.arrived.is_empty() || self.empty.front().is_some_and(|(before, _)| *before <= delivered)
     }

@@ -119,6 +119,15 @@ impl Outgoing {
         );
     }
 
+    /// Writes up to `bytes` in messages. A write of at most `size` makes one user message, or several.
+    #[inline(never)]
+    fn write_messages(&mut self, connection: &mut Connection, bytes: Bytes, size: Bytes) {
+        let size = connection.message_size().unwrap_or(Bytes::MAX).min(size);
+        if let Some(messages) = &mut self.messages {
+            self.written = messages.write(connection, (bytes, size), self.written);
+        }
+    }
+
     /// The first message that is delivered as a whole now that `delivered` bytes are.
     pub(crate) fn take_delivered(&mut self, delivered: Bytes) -> Option<Mark> {
         if let Some(messages) = &mut self.messages {
@@ -269,10 +278,8 @@ impl Streams {
             let bytes = connection.send_space().0.min(outgoing.asked - outgoing.written).min(self.write_size);
             if bytes > 0 {
                 let before = outgoing.written;
-                if let Some(messages) = &mut outgoing.messages {
-                    // A write makes one user message, or several.
-                    let size = connection.message_size().unwrap_or(Bytes::MAX).min(Bytes(self.write_size));
-                    outgoing.written = messages.write(connection, (Bytes(bytes), size), before);
+                if outgoing.messages.is_some() {
+                    outgoing.write_messages(connection, Bytes(bytes), Bytes(self.write_size));
                 } else {
                     connection.write(Bytes(bytes));
                     outgoing.written += bytes;
@@ -298,11 +305,19 @@ impl Streams {
     }
 
     /// Lets one side read. Returns the instant to push for its next turn, if one is needed.
+    #[inline(always)]
     pub(crate) fn read(&mut self, now: SimTime, side: Side, connection: &mut Connection) -> Option<SimTime> {
-        let Some(reader) = self.reader.as_mut().filter(|_| side == Side::Receiver) else {
-            connection.read_all(now);
-            return None;
-        };
+        if self.reader.is_some() && side == Side::Receiver {
+            return self.read_at_rate(now, connection);
+        }
+        connection.read_all(now);
+        None
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn read_at_rate(&mut self, now: SimTime, connection: &mut Connection) -> Option<SimTime> {
+        let reader = self.reader.as_mut()?;
         let readable = connection.readable();
         if readable == Bytes::ZERO {
             return None;

@@ -54,12 +54,12 @@ impl Writes {
         if part.start == self.sent && self.ahead.as_ref().is_none_or(|ahead| ahead.is_empty()) {
             self.sent = part.end;
             let (end, written) = self.writes[self.next];
-            if part.end <= end {
-                // Mostly all of it was written at once.
-                self.next += usize::from(part.end == end);
-                waits.add(now.since(written), part.len());
-            } else {
-                self.next = self.count(now, self.next, part, waits);
+            let to = end.min(part.end);
+            waits.add(now - written, to - part.start);
+            self.next += usize::from(to == end);
+            // Mostly all of it was written at once.
+            if to < part.end {
+                self.next = self.count(now, self.next, Range::new(to, part.end), waits);
             }
         } else {
             self.left_ahead(now, part, waits);
@@ -91,7 +91,7 @@ impl Writes {
         while from < until.0 {
             let &(end, written) = self.writes.front().expect("what is delivered was written");
             let to = end.min(until.0);
-            delays.add(now.since(written), to - from);
+            delays.add(now - written, to - from);
             from = to;
             if end == to {
                 self.writes.pop_front();
@@ -152,7 +152,7 @@ impl Writes {
             let (end, written) = self.writes[write];
             let to = end.min(part.end);
             debug_assert!(from < to, "byte {from} is not in the write that ends at {end}");
-            ages.add(now.since(written), to - from);
+            ages.add(now - written, to - from);
             from = to;
             write += usize::from(end == to);
         }

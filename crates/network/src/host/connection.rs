@@ -47,6 +47,8 @@ pub(crate) enum Opening {
 pub(crate) struct Parts<'c> {
     /// The protocol machine.
     pub(crate) connection: &'c mut Connection,
+    /// The application that uses it.
+    pub(crate) owner: &'c AppSocket,
     timer: &'c mut LazyTimer,
     paths: &'c mut [Option<Path>],
 }
@@ -190,8 +192,8 @@ impl HostConnection {
     /// Parts that a step of the connection needs at the same time; `None` with datagrams.
     #[inline]
     pub(crate) fn parts(&mut self) -> Option<Parts<'_>> {
-        let Self { machine, timer, paths, .. } = self;
-        Some(Parts { connection: machine.connection_mut()?, timer, paths })
+        let Self { machine, timer, owner, paths, .. } = self;
+        Some(Parts { connection: machine.connection_mut()?, owner, timer, paths })
     }
 
     /// The path of a subflow, to be changed, and the protocol machine.

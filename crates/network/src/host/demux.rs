@@ -49,7 +49,7 @@ impl Demux {
     /// The owner of packets that reach `local` from `remote`.
     #[inline]
     pub(crate) fn find(&self, local: Port, remote: SocketAddress) -> Option<Match> {
-        let found = self.slots[self.position(remote.with_port(local))].found;
+        let found = self.place(remote.with_port(local)).1.found;
         (found.socket != NONE).then_some(found)
     }
 
@@ -74,7 +74,7 @@ impl Demux {
         let size = (2 * (left.len() + 1)).next_power_of_two();
         (self.slots, self.used) = (vec![EMPTY; size], left.len());
         for slot in left {
-            let position = self.position(slot.key);
+            let position = self.place(slot.key).0;
             self.slots[position] = slot;
         }
         self.check();
@@ -87,8 +87,8 @@ impl Demux {
             self.grow();
         }
         let key = remote.with_port(local);
-        let position = self.position(key);
-        self.used += usize::from(self.slots[position].found.socket == NONE);
+        let (position, before) = self.place(key);
+        self.used += usize::from(before.found.socket == NONE);
         self.slots[position] = Slot { key, found };
         self.check();
     }
@@ -103,9 +103,9 @@ impl Demux {
         self.slots.iter().map(|slot| slot.found).filter(|found| found.socket != NONE)
     }
 
-    /// The slot of this key, or the empty one where it would be put.
+    /// The slot of this key, or the empty one where it would be put, with its position.
     #[inline]
-    fn position(&self, key: u64) -> usize {
+    fn place(&self, key: u64) -> (usize, &Slot) {
         let last = self.slots.len() - 1;
         // The upper bits of the product depend on all bits of the key.
         let mut position =
@@ -113,7 +113,7 @@ impl Demux {
         loop {
             let slot = &self.slots[position];
             if slot.key == key || slot.found.socket == NONE {
-                return position;
+                return (position, slot);
             }
             position = (position + 1) & last;
         }
@@ -124,7 +124,7 @@ impl Demux {
         let size = 2 * self.slots.len();
         let old = std::mem::replace(&mut self.slots, vec![EMPTY; size]);
         for slot in old.into_iter().filter(|slot| slot.found.socket != NONE) {
-            let position = self.position(slot.key);
+            let position = self.place(slot.key).0;
             self.slots[position] = slot;
         }
     }

@@ -51,9 +51,11 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
         links: impl IntoIterator<Item = Link>,
         tap: Option<Box<T>>,
     ) -> Self {
-        let slots =
-            links.into_iter().map(|link| LinkSlot { link, timer: LazyTimer::default(), strip: Strip::Never });
-        let slots: Vec<_> = slots.collect();
+        let slot = |(link, id)| {
+            let head = forwarding.topology().head(id);
+            LinkSlot { link, timer: LazyTimer::default(), head, strip: Strip::Never }
+        };
+        let slots: Vec<_> = links.into_iter().zip(0..).map(slot).collect();
         let mut packets = Packets::default();
         let draft = packets.reserve();
         debug_assert!(slots.len().is_multiple_of(2), "links have two directions");
@@ -115,19 +117,22 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
     pub(crate) fn send(&mut self, queue: &mut impl Schedule, now: SimTime, route: &Route, size: Bytes) {
         let link = match route.egress {
             Egress::Over(link) => link,
-            Egress::PerPacket => {
-                let Header { source, target, hash, .. } = route.header;
-                match self.forwarding.next_hop(target, source.node(), hash) {
-                    Some(link) => link,
-                    None => return,
-                }
-            }
+            Egress::PerPacket => match self.choose_egress(&route.header) {
+                Some(link) => link,
+                None => return,
+            },
             Egress::Unreachable => return,
         };
         debug_assert_eq!(self.packets.packet(self.draft).size, size, "the draft has another size");
         self.packets.address(self.draft, route.header);
         self.offer(queue, now, link, self.draft, size);
         self.draft = self.packets.reserve();
+    }
+
+    /// The link over which the draft leaves, one of several of equal cost.
+    #[inline(never)]
+    fn choose_egress(&mut self, header: &Header) -> Option<LinkId> {
+        self.forwarding.next_hop(header.target, header.source.node(), header.hash)
     }
 
     /// The event of `link` came out of the queue. False if it was a stale one.
@@ -145,7 +150,7 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
     ) -> Option<Delivery> {
         while let Some(packet) = self.take_arrival(now, link) {
             self.show(now, link, false, packet);
-            let node = self.forwarding.topology().head(link);
+            let node = self.slots[link as usize].head;
             let Header { destination, target, hash, .. } = *self.packets.header(packet);
             if node == destination.node() {
                 return Some(Delivery { packet });
@@ -262,7 +267,7 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
 
     fn offer(&mut self, queue: &mut impl Schedule, now: SimTime, link: LinkId, packet: u32, size: Bytes) {
         self.show(now, link, true, packet);
-        let LinkSlot { link: state, timer, strip } = &mut self.slots[link as usize];
+        let LinkSlot { link: state, timer, strip, .. } = &mut self.slots[link as usize];
         if *strip != Strip::Never {
             middlebox::cross(strip, self.packets.packet_mut(packet));
         }

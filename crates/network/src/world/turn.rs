@@ -17,7 +17,7 @@ use crate::flow::limits::Limits;
 use crate::flow::recorder::FlowRecorder;
 use crate::flow::stream::Streams;
 use crate::host::connection::Parts;
-use crate::host::socket::{AppSocket, SocketId};
+use crate::host::socket::SocketId;
 use crate::net::network::Delivery;
 use crate::observe::{trace_delivery, trace_sending, trace_states};
 use crate::world::{ALL_SUBFLOWS, World};
@@ -25,8 +25,8 @@ use crate::world::{ALL_SUBFLOWS, World};
 /// Why a turn pauses, and where it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pause {
-    /// Messages have arrived with these bytes, which are delivered: goes on with [`Turn::write`].
-    Arrived(Bytes),
+    /// Messages have arrived with the bytes that are delivered: goes on with [`Turn::write`].
+    Arrived,
     /// The send buffer has accepted everything: goes on with [`Turn::transmit`].
     Accepted,
     /// The next packet is the first of its subflow: goes on with [`Turn::send_first`].
@@ -35,12 +35,23 @@ pub(super) enum Pause {
     Over(bool),
 }
 
+/// Outcome of an attempt to send a packet.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// The connection has nothing more to send.
+    Last(Departure),
+    /// The turn pauses.
+    Pause(Pause),
+    /// It may have more.
+    MayFollow,
+}
+
 /// One end of a connection, and everything that its turn may change.
 #[derive(Debug)]
 pub(super) struct Turn<'w> {
     now: SimTime,
     socket: SocketId,
-    owner: AppSocket,
+    side: Side,
     /// The application has ended.
     ended: bool,
     /// A bit for each subflow that something has happened to.
@@ -66,15 +77,21 @@ impl World {
         let (channel, recorder) = flow.channel_and_recorder(owner.connection);
         let (streams, limits) = channel.streams_and_limits()?;
         let end = end.parts()?;
-        Some(Turn { now, socket, owner, ended, changed, end, streams, limits, recorder, network, queue })
+        let side = owner.side;
+        Some(Turn { now, socket, side, ended, changed, end, streams, limits, recorder, network, queue })
     }
 
     /// A turn has paused: lets application or host act, until it is over.
+    #[cold]
+    #[inline(never)]
     pub(super) fn go_on(&mut self, now: SimTime, socket: SocketId, mut changed: u64, mut pause: Pause) {
         let owner = self.hosts.get(socket).owner();
         loop {
             match pause {
-                Pause::Arrived(delivered) => self.hand_over(now, owner, delivered),
+                Pause::Arrived => {
+                    let delivered = self.hosts.get(socket).delivered();
+                    self.hand_over(now, owner, delivered);
+                }
                 Pause::Accepted => self.tell_accepted(now, owner),
                 Pause::NoPath(subflow) => self.open_path(now, socket, subflow),
                 Pause::Over(_) => return self.note_progress(now, owner),
@@ -102,7 +119,7 @@ impl Turn<'_> {
         trace_delivery(self.now, self.network, delivery, Some(self.end.connection));
         debug_assert!(self.end.has_path(subflow), "a packet of subflow {subflow}, which has no path");
         if self.streams.have_messages() {
-            self.streams.take_in(self.now, self.owner.side, self.end.connection, self.recorder);
+            self.streams.take_in(self.now, self.side, self.end.connection, self.recorder);
         }
         self.record(subflow);
         self.changed |= 1 << subflow.index();
@@ -118,8 +135,8 @@ impl Turn<'_> {
     /// Records congestion window or receive queues of a connection that may have changed, by what came over `subflow`.
     #[inline(always)]
     fn record(&mut self, subflow: PathId) {
-        let Self { now, owner, end, streams, recorder, .. } = self;
-        if owner.side == Side::Sender {
+        let Self { now, side, end, streams, recorder, .. } = self;
+        if *side == Side::Sender {
             streams.recorder.sent(*now, end.connection, subflow);
         } else {
             streams.recorder.received(*now, end.connection, subflow, recorder);
@@ -132,17 +149,14 @@ impl Turn<'_> {
     /// Reads what has arrived, writes and sends.
     #[inline(never)]
     pub(super) fn go(&mut self) -> Pause {
-        match self.read() {
-            Some(delivered) => Pause::Arrived(delivered),
-            None => self.write(),
-        }
+        if self.read() { Pause::Arrived } else { self.write() }
     }
 
     /// Goes on after a pause.
     #[cold]
     fn resume(&mut self, after: Pause) -> Pause {
         match after {
-            Pause::Arrived(_) => self.write(),
+            Pause::Arrived => self.write(),
             Pause::Accepted => self.transmit(),
             Pause::NoPath(_) | Pause::Over(_) => self.send_first(),
         }
@@ -151,7 +165,7 @@ impl Turn<'_> {
     /// Writes what the application wants to send.
     #[inline(always)]
     fn write(&mut self) -> Pause {
-        if self.streams.write(self.now, self.owner.side, self.end.connection) {
+        if self.streams.write(self.now, self.side, self.end.connection) {
             return Pause::Accepted;
         }
         self.transmit()
@@ -160,10 +174,11 @@ impl Turn<'_> {
     /// Lets the connection send until it has nothing more.
     #[inline(always)]
     fn transmit(&mut self) -> Pause {
-        if self.network.is_tapped()
-            && let Some((path, connection)) = self.end.path_and_connection(PathId::FIRST)
-        {
-            trace_states(self.now, self.network, (self.socket, self.owner), path, connection);
+        if self.network.is_tapped() {
+            let owner = *self.end.owner;
+            if let Some((path, connection)) = self.end.path_and_connection(PathId::FIRST) {
+                trace_states(self.now, self.network, (self.socket, owner), path, connection);
+            }
         }
         self.send_all()
     }
@@ -176,47 +191,65 @@ impl Turn<'_> {
         self.send_all()
     }
 
-    /// Reads what has arrived. Returns how much is delivered if that completes a message.
+    /// Reads what has arrived. True if that completes a message.
     #[inline(always)]
-    fn read(&mut self) -> Option<Bytes> {
-        let (side, connection) = (self.owner.side, &mut *self.end.connection);
+    fn read(&mut self) -> bool {
+        let (side, connection) = (self.side, &mut *self.end.connection);
         if self.streams.outgoing(side.other()).is_silent() {
-            return None;
+            return false;
         }
         if let Some(at) = self.streams.read(self.now, side, connection) {
             self.queue.push(at, Event::Read(self.socket));
         }
-        self.streams.has_arrived(side, connection).then(|| connection.delivered())
+        self.streams.has_arrived(side, connection)
     }
 
+    /// Sends what the connection has. Mostly that is one packet, after which nothing is asked again: the loop for more is a
+    /// call of its own.
     #[inline(always)]
     fn send_all(&mut self) -> Pause {
-        let sends = self.owner.side == Side::Sender;
+        match self.send_next() {
+            Step::Last(departure) => self.finish(departure),
+            Step::Pause(pause) => pause,
+            Step::MayFollow => self.send_more(),
+        }
+    }
+
+    #[inline(never)]
+    fn send_more(&mut self) -> Pause {
         loop {
-            let packet = self.network.draft();
-            let departure = self.end.connection.poll_transmit_into(self.now, packet);
-            if departure == Departure::Nothing {
-                if !self.streams.writes_on(self.owner.side, self.end.connection) {
-                    return self.finish(departure);
-                }
-                if self.streams.write(self.now, self.owner.side, self.end.connection) {
-                    return Pause::Accepted;
-                }
-                continue;
-            }
-            let (subflow, size) = (packet.path, packet.size);
-            if sends && packet.payload > 0 && !packet.retransmission {
-                // Data leaves on a subflow that has not carried it before.
-                self.streams.recorder.left(self.now, packet.stream(), self.recorder);
-            }
-            if !self.send(subflow, size) {
-                return Pause::NoPath(subflow);
-            }
-            if departure != Departure::Packet && !self.streams.writes_on(self.owner.side, self.end.connection)
-            {
-                return self.finish(departure);
+            match self.send_next() {
+                Step::Last(departure) => return self.finish(departure),
+                Step::Pause(pause) => return pause,
+                Step::MayFollow => {}
             }
         }
+    }
+
+    /// Sends a packet, or writes on.
+    #[inline(always)]
+    fn send_next(&mut self) -> Step {
+        let packet = self.network.draft();
+        let departure = self.end.connection.poll_transmit_into(self.now, packet);
+        if departure == Departure::Nothing {
+            if !self.streams.writes_on(self.side, self.end.connection) {
+                return Step::Last(departure);
+            }
+            let accepted = self.streams.write(self.now, self.side, self.end.connection);
+            return if accepted { Step::Pause(Pause::Accepted) } else { Step::MayFollow };
+        }
+        let (subflow, size) = (packet.path, packet.size);
+        if self.side == Side::Sender && packet.payload > 0 && !packet.retransmission {
+            // Data leaves on a subflow that has not carried it before.
+            self.streams.recorder.left(self.now, packet.stream(), self.recorder);
+        }
+        if !self.send(subflow, size) {
+            return Step::Pause(Pause::NoPath(subflow));
+        }
+        if departure != Departure::Packet && !self.streams.writes_on(self.side, self.end.connection) {
+            return Step::Last(departure);
+        }
+        Step::MayFollow
     }
 
     /// Sends the draft, which has this size, on the path of its subflow. False if that has none yet.
@@ -235,9 +268,7 @@ impl Turn<'_> {
     fn finish(&mut self, departure: Departure) -> Pause {
         let waits = self.streams.outgoing(Side::Sender).backlog() > 0;
         let filled = departure == Departure::WindowFilled;
-        if self.owner.side == Side::Sender
-            && !(filled && self.limits.hold(Limit::CongestionWindow, self.changed))
-        {
+        if self.side == Side::Sender && !(filled && self.limits.hold(Limit::CongestionWindow, self.changed)) {
             self.limits.after(self.now, self.end.connection, waits, self.changed);
         }
         if departure != Departure::Answer || self.changed == ALL_SUBFLOWS {
