@@ -33,6 +33,13 @@ enum Machine {
     Subflow(Box<SubflowEnd>),
 }
 
+/// Calls what few connections need, out of the way of the others.
+#[cold]
+#[inline(never)]
+fn rare<T>(call: impl FnOnce() -> T) -> T {
+    call()
+}
+
 /// Calls the same method of whichever kind it is. The most usual kinds are asked for one by one, which is quicker than a
 /// table of all.
 macro_rules! each {
@@ -49,11 +56,11 @@ macro_rules! each {
         } else if let Machine::Tcp($connection, _) = machine {
             $call
         } else {
-            match machine {
+            rare(move || match machine {
                 Machine::Sctp($connection) => $call,
                 Machine::Subflow($connection) => $call,
                 Machine::Mptcp(_) | Machine::Tcp(..) => unreachable!("it was asked for"),
-            }
+            })
         }
     }};
 }
@@ -134,14 +141,15 @@ impl Connection {
     }
 
     /// The application appends `bytes` to the stream.
+    #[inline]
     pub fn write(&mut self, bytes: Bytes) {
         match &mut self.0 {
-            Machine::Tcp(c, _) => c.write(bytes.0),
             Machine::Mptcp(c) => c.write(bytes.0),
-            Machine::Sctp(c) => c.write(bytes),
-            Machine::Subflow(_) => {
-                debug_assert!(false, "a subflow of others carries what `pass_on` gives it")
-            }
+            Machine::Tcp(c, _) => c.write(bytes.0),
+            other => rare(move || match other {
+                Machine::Sctp(c) => c.write(bytes),
+                _ => debug_assert!(false, "a subflow of others carries what `pass_on` gives it"),
+            }),
         }
     }
 
@@ -214,6 +222,7 @@ impl Connection {
     }
 
     /// Free bytes of the send buffer; none before the handshake is complete.
+    #[inline]
     pub fn send_space(&self) -> Bytes {
         each!(self, c => c.send_space())
     }
@@ -247,14 +256,25 @@ impl Connection {
     #[inline]
     pub fn read_all(&mut self, now: SimTime) {
         match &mut self.0 {
-            Machine::Tcp(c, _) if c.readable() > 0 => c.read(now, c.readable()),
-            Machine::Mptcp(c) if c.readable() > 0 => c.read(now, c.readable()),
-            Machine::Sctp(c) if c.readable() > Bytes::ZERO => c.read(c.readable()),
-            _ => {}
+            Machine::Mptcp(c) => {
+                if c.readable() > 0 {
+                    c.read(now, c.readable());
+                }
+            }
+            Machine::Tcp(c, _) => {
+                if c.readable() > 0 {
+                    c.read(now, c.readable());
+                }
+            }
+            other => rare(move || match other {
+                Machine::Sctp(c) if c.readable() > Bytes::ZERO => c.read(c.readable()),
+                _ => {}
+            }),
         }
     }
 
     /// Takes in a packet.
+    #[inline]
     pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
         each!(mut self, c => c.on_packet(now, packet));
     }
@@ -292,7 +312,7 @@ impl Connection {
         match &mut self.0 {
             Machine::Mptcp(c) => c.wake_at(),
             Machine::Tcp(c, _) => c.endpoint().next_deadline(),
-            Machine::Sctp(_) | Machine::Subflow(_) => self.next_deadline(),
+            Machine::Sctp(_) | Machine::Subflow(_) => rare(move || self.next_deadline()),
         }
     }
 
@@ -345,12 +365,16 @@ impl Connection {
     }
 
     /// In-order bytes delivered so far.
+    #[inline]
     pub fn delivered(&self) -> Bytes {
         match &self.0 {
-            Machine::Tcp(c, _) => Bytes(c.delivered()),
             Machine::Mptcp(c) => Bytes(c.delivered()),
-            Machine::Sctp(c) => c.delivered(),
-            Machine::Subflow(c) => Bytes(c.delivered()),
+            Machine::Tcp(c, _) => Bytes(c.delivered()),
+            other => rare(|| match other {
+                Machine::Sctp(c) => c.delivered(),
+                Machine::Subflow(c) => Bytes(c.delivered()),
+                _ => unreachable!("it was asked for"),
+            }),
         }
     }
 
@@ -376,16 +400,21 @@ impl Connection {
             waiting_for_others: None,
         };
         match &self.0 {
-            Machine::Tcp(c, _) => of_tcp(c.delivered(), c.endpoint()),
             Machine::Mptcp(c) => Intake {
                 delivered: Bytes(c.delivered()),
                 out_of_order: Bytes(c.out_of_order()),
                 waiting_for_others: Some(Bytes(c.waiting_for_others())),
             },
-            Machine::Sctp(c) => {
-                Intake { delivered: c.delivered(), out_of_order: c.out_of_order(), waiting_for_others: None }
-            }
-            Machine::Subflow(c) => of_tcp(c.delivered(), c.endpoint()),
+            Machine::Tcp(c, _) => of_tcp(c.delivered(), c.endpoint()),
+            other => rare(|| match other {
+                Machine::Sctp(c) => Intake {
+                    delivered: c.delivered(),
+                    out_of_order: c.out_of_order(),
+                    waiting_for_others: None,
+                },
+                Machine::Subflow(c) => of_tcp(c.delivered(), c.endpoint()),
+                _ => unreachable!("it was asked for"),
+            }),
         }
     }
 
@@ -445,8 +474,8 @@ impl Connection {
 
     fn endpoint(&self, subflow: usize) -> Option<(&Endpoint, u64)> {
         match &self.0 {
-            Machine::Tcp(c, _) => (subflow == 0).then(|| (c.endpoint(), 0)),
             Machine::Mptcp(c) => c.endpoint(subflow),
+            Machine::Tcp(c, _) => (subflow == 0).then(|| (c.endpoint(), 0)),
             // Whatever number its subflow has in the connection.
             Machine::Subflow(c) => Some((c.endpoint(), 0)),
             Machine::Sctp(_) => None,

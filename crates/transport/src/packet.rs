@@ -179,7 +179,7 @@ impl Packet {
 
     /// Starts a new packet of TCP in place. The envelope is reset; the segment is left as it was, for the caller to
     /// overwrite.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn restart_tcp(&mut self, path: PathId) -> &mut TcpSegment {
         self.path = path;
         self.ecn = Ecn::NotEct;

@@ -61,11 +61,15 @@ impl MetaTimer {
     }
 
     /// Data may have been given to subflows, or acknowledged: sets the timer. `multipath`: not plain TCP.
-    #[inline]
+    #[inline(always)]
     pub(super) fn watch(&mut self, now: SimTime, multipath: bool, send: &SendSide, subflows: &Subflows) {
-        if !self.enabled {
-            return;
+        if self.enabled {
+            self.watch_data(now, multipath, send, subflows);
         }
+    }
+
+    #[inline(never)]
+    fn watch_data(&mut self, now: SimTime, multipath: bool, send: &SendSide, subflows: &Subflows) {
         if !send.has_fragments() && send.has_data() {
             self.note_placing(now, subflows);
         }

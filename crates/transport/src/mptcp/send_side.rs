@@ -435,6 +435,11 @@ impl SendSide {
             // All of the buffer is free, at least of ten segments.
             return false;
         }
+        self.lacks_space(subflows)
+    }
+
+    #[inline(never)]
+    fn lacks_space(&self, subflows: &Subflows) -> bool {
         subflows.any_ever_established() && self.space(subflows) < self.mss
     }
 

@@ -532,10 +532,10 @@ impl Subflows {
         }
     }
 
-    /// Subflow `i` has told the peer a window, in a segment that acknowledges `ack` there.
+    /// Subflow `i` has told the peer a window, in a segment that acknowledges `ack` there. No view or deadline depends on it.
     #[inline]
     pub(super) fn note_told(&mut self, i: usize, ack: Seq, window: Bytes) {
-        self.get_mut(i).into_iter().for_each(|subflow| subflow.note_told(ack, window));
+        self.list[i].iter_mut().for_each(|subflow| subflow.note_told(ack, window));
     }
 
     /// The window has opened: the senders of these subflows must learn it.

@@ -311,7 +311,7 @@ pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: Exp
     match config.buffers.send_buffer {
         SendBuffer::Fixed(size) => size,
         SendBuffer::Auto { max } => send_buffer_for(Bytes(cwnd())).min(max),
-        SendBuffer::Expand { max, .. } => Bytes(expanded.0.min(max.0)),
+        SendBuffer::Expand { max, .. } => Bytes(expanded.size.min(max.0)),
     }
 }
 
@@ -335,17 +335,25 @@ pub fn send_space(config: &TcpConfig, size: Bytes, unacked: Bytes, unsent: impl 
 /// Deviation: the kernel does not expand while what waits fills the window. It mostly sends in larger units and leaves
 /// a part of the window free, so this condition is left out. What is written counts by its bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct ExpandedBuffer(u64);
+pub struct ExpandedBuffer {
+    size: u64,
+    /// The largest window so far: the buffer has room for two of it.
+    cwnd: u64,
+}
 
 impl ExpandedBuffer {
     /// Before the first ACK.
     pub fn new(config: &TcpConfig) -> Self {
-        Self(expanded_for(config, 0))
+        Self { size: expanded_for(config, 0), cwnd: 0 }
     }
 
     /// An ACK has found the application waiting, and the window of its subflow is `cwnd` bytes.
+    #[inline]
     pub fn expand(&mut self, config: &TcpConfig, cwnd: u64) {
-        self.0 = self.0.max(expanded_for(config, cwnd));
+        if cwnd > self.cwnd {
+            *self = Self { size: self.size.max(expanded_for(config, cwnd)), cwnd };
+        }
+        debug_assert!(self.size >= expanded_for(config, cwnd), "a window without room: {self:?}");
     }
 }
 

@@ -110,10 +110,17 @@ impl TcpConnection {
         send_space(&self.config, size, Bytes(sender.unacked()), || sender.unsent())
     }
 
-    /// The application waits for room for a segment.
+    /// The buffer expands, and the application waits for room for a segment.
+    #[inline]
     fn is_blocked(&self) -> bool {
-        let expands = matches!(self.config.buffers.send_buffer, SendBuffer::Expand { .. });
-        expands && self.endpoint.is_established() && self.send_space() < self.config.segment.mss
+        let buffers = &self.config.buffers;
+        let SendBuffer::Expand { max, .. } = buffers.send_buffer else { return false };
+        let mss = self.config.segment.mss;
+        if self.endpoint.sender().unacked() == 0 && max >= mss && buffers.unsent_limit == Bytes::MAX {
+            // All of the buffer is free, at least of ten segments.
+            return false;
+        }
+        self.endpoint.is_established() && self.send_space() < mss
     }
 
     /// In-order bytes so far.

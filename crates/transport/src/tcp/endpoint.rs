@@ -290,6 +290,7 @@ impl Endpoint {
         debug_assert!(!self.usual.is_open() || self.is_calm(), "the usual way is open beside something odd");
     }
 
+    #[inline(always)]
     fn measure_as_receiver(&mut self, now: SimTime, segment: &TcpSegment) {
         let Some(echo) = segment.timestamps.map(|t| t.echo).filter(|e| !e.is_never()) else { return };
         self.receive_rtt.on_echo(now, echo, segment.len);

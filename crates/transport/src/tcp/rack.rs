@@ -81,7 +81,7 @@ impl Rack {
         self.forward_ack = end;
         if (sent_at, end) > self.latest {
             self.latest = (sent_at, end);
-            self.rtt = now.since(sent_at);
+            self.rtt = now - sent_at;
         }
     }
 

@@ -24,13 +24,11 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// ACK and nothing else.
-    pub const ACK: Self = Self { syn: false, ack: true, fin: false, rst: false, ece: false, cwr: false };
-
     /// ACK is set and nothing else.
     #[inline]
     pub fn is_ack_alone(self) -> bool {
-        self == Self::ACK
+        let Self { syn, ack, fin, rst, ece, cwr } = self;
+        ack && !(syn | fin | rst | ece | cwr)
     }
 }
 

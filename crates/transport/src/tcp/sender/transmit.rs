@@ -193,9 +193,17 @@ impl Sender {
     }
 
     /// After an idle time of one RTO the window starts anew.
+    #[inline(always)]
     pub(super) fn restart_after_idle(&mut self, now: SimTime) {
+        if self.board.is_empty() {
+            self.restart_if_idle(now);
+        }
+    }
+
+    #[inline(never)]
+    fn restart_if_idle(&mut self, now: SimTime) {
         let rule = self.config.window.idle_restart;
-        if !self.board.is_empty() || rule == IdleRestart::Never {
+        if rule == IdleRestart::Never {
             return;
         }
         let rto = self.rtt.rto(0);
