@@ -202,6 +202,43 @@ def test_a_control_is_loaded_for_the_time_of_the_command(ropewalk: Ropewalk) -> 
     assert gone(lambda: name in available())
 
 
+@loads_controls
+def test_a_kept_control_stays_until_it_is_unloaded_by_its_name() -> None:
+    """In a mount namespace of its own: pins are files of /sys/fs/bpf, which not every machine has mounted."""
+    name = f"rwkeep{os.getpid() % 10_000}"
+    steps = (
+        "mount -t bpf bpf /sys/fs/bpf",
+        f"{COMMAND} cc load lia --as {name} --keep",
+        f"{COMMAND} cc list",
+        f"! {COMMAND} cc unload another",
+        f"{COMMAND} cc unload {name}",
+        f"{COMMAND} cc list",
+    )
+    found = subprocess.run(
+        [
+            str(shutil.which("unshare")),
+            "--mount",
+            "--propagation",
+            "private",
+            "sh",
+            "-ec",
+            " && ".join(steps),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    kept, _, unloaded = found.stdout.partition(f"{name} is unloaded")
+    assert f"{name} is loaded until `ropewalk cc unload {name}`" in kept
+    assert f"{name} (kept by ropewalk)" in kept
+    assert f"no control another is kept loaded\n  fix: one of those that are: {name}" in found.stderr
+    assert "cubic" in unloaded
+    assert name not in unloaded
+    assert name not in available()
+
+
 def gone(there: object) -> bool:
     """Whether it goes within two seconds."""
     assert callable(there)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import kernel_lantto
+import kernel_yedugundla
 import ropewalk as rw
 from ropewalk.comparison import Compared, cells, compare, markdown
 from ropewalk.statistics import Estimate
@@ -172,13 +173,15 @@ def page() -> str:
         for row in differing:
             cause = causes.get(name, {}).get(f"{row.what} {row.quantity}", "unexplained")
             lines += ["", f"{row.what}, {cells(row)[1]}: {cause}."]
-    return "\n".join(lines + kernel_lantto.section()) + "\n"
+    return "\n".join(lines + kernel_lantto.section() + kernel_yedugundla.section()) + "\n"
 
 
 def main(arguments: list[str]) -> None:
     """Runs what is asked for, and writes the page."""
     if arguments == ["lantto2025"]:
         kernel_lantto.record()
+    elif arguments == ["yedugundla2016"]:
+        kernel_yedugundla.record()
     elif arguments != ["--page"]:
         record(tuple(arguments) or NAMES)
     PAGE.write_text(page(), encoding="utf-8")
