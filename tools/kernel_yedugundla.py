@@ -128,7 +128,7 @@ POINTS, SPLIT_POINTS, ALIKE, HALF = 15.0, 10.0, 0.10, 50.0
 
 
 class Side:
-    """What one side has measured."""
+    """The figures of one side."""
 
     def __init__(self, found: dict[str, Any], side: str) -> None:
         self._found = found
