@@ -125,7 +125,7 @@ impl Endpoint {
             ecn: EcnState::new(config.options.ecn),
             extras: Extras::new(&config),
             opening: WindowOpening::new(&config, mss),
-            receive_rtt: ReceiverRtt::new(&config, mss),
+            receive_rtt: ReceiverRtt::new(&config),
             config,
             path,
             state: State::Idle,

@@ -71,6 +71,36 @@ impl WindowOpening {
     }
 }
 
+/// The payload of a full segment, as a receiver takes it.
+///
+/// Source: Linux, `tcp_measure_rcv_mss`: the largest so far, or a smaller one that comes twice, as an option takes room from some time on.
+#[derive(Clone, Copy, Debug)]
+struct FullSegment {
+    payload: u32,
+    last: u32,
+}
+
+impl Default for FullSegment {
+    fn default() -> Self {
+        Self { payload: Self::LEAST, last: 0 }
+    }
+}
+
+impl FullSegment {
+    /// TCP_MSS_DEFAULT.
+    const LEAST: u32 = 536;
+
+    /// A segment of `len` bytes has come; true if it is full.
+    fn is(&mut self, len: u32) -> bool {
+        let full = len >= self.payload || len >= Self::LEAST && len == self.last;
+        self.last = len;
+        if full {
+            self.payload = len;
+        }
+        full
+    }
+}
+
 /// Round-trip time as a data receiver sees it, from echoed timestamps.
 ///
 /// Source: Linux 6.x, `tcp_rcv_rtt_update` and `tcp_rcv_rtt_measure_ts`: one sample for each timestamp that is echoed; it follows a
@@ -82,21 +112,18 @@ pub struct ReceiverRtt {
     estimate: Option<Nanos>,
     /// The last timestamp echoed.
     echo: SimTime,
-    /// Payload of a segment that gives a sample.
-    least: u32,
+    /// Payload of a full segment; `None` where every segment gives a sample.
+    full: Option<FullSegment>,
     /// Unit of timestamps.
     unit: Nanos,
 }
 
 impl ReceiverRtt {
-    /// Before the first segment; `payload` is that of a full one.
-    pub fn new(config: &TcpConfig, payload: Bytes) -> Self {
-        let (least, unit) = if config.buffers.receive_counts.is_memory() {
-            (u32::try_from(payload.0).unwrap_or(u32::MAX), Nanos::from_millis(1))
-        } else {
-            (0, Nanos(1))
-        };
-        Self { estimate: None, echo: SimTime::NEVER, least, unit }
+    /// Before the first segment.
+    pub fn new(config: &TcpConfig) -> Self {
+        let memory = config.buffers.receive_counts.is_memory();
+        let unit = if memory { Nanos::from_millis(1) } else { Nanos(1) };
+        Self { estimate: None, echo: SimTime::NEVER, full: memory.then(FullSegment::default), unit }
     }
 
     /// The estimate.
@@ -112,7 +139,7 @@ impl ReceiverRtt {
         }
         self.echo = echo;
         let sample = Nanos((self.stamp(now) - self.stamp(echo)) * self.unit.0);
-        if len < self.least || sample == Nanos::ZERO {
+        if self.full.as_mut().is_some_and(|full| !full.is(len) || sample == Nanos::ZERO) {
             return;
         }
         let follow = |rtt: Nanos| if sample < rtt { sample } else { Nanos((7 * rtt.0 + sample.0) / 8) };
@@ -175,7 +202,7 @@ mod tests {
 
     #[test]
     fn the_receivers_round_trip_falls_at_once_and_rises_slowly() {
-        let mut rtt = ReceiverRtt::new(&TcpConfig::default(), Bytes(1424));
+        let mut rtt = ReceiverRtt::new(&TcpConfig::default());
         let at = SimTime::from_millis;
         for (now, echo, expected) in [(100, 0, 100), (260, 80, 110), (261, 80, 110), (350, 260, 90)] {
             rtt.on_echo(at(now), at(echo), 96);
@@ -189,12 +216,20 @@ mod tests {
     fn timestamps_of_linux_are_whole_milliseconds() {
         let at = |us: u64| SimTime::from_millis(0) + Nanos(1000 * us);
         let sample = |sent: u64, len| {
-            let mut rtt = ReceiverRtt::new(&linux(131_072, 6 << 20), Bytes(1424));
+            let mut rtt = ReceiverRtt::new(&linux(131_072, 6 << 20));
             rtt.on_echo(at(sent + 101_400), at(sent), len);
             rtt.get()
         };
         assert_eq!(sample(7_599, 1424), Some(Nanos::from_millis(101)));
         assert_eq!(sample(7_600, 1424), Some(Nanos::from_millis(102)));
         assert_eq!(sample(7_600, 96), None, "a small segment may have waited");
+    }
+
+    /// Data ACKs of 64 bits take four bytes from each segment as soon as data has come the other way.
+    #[test]
+    fn full_segments_may_become_smaller() {
+        let mut full = FullSegment::default();
+        let is_full = [1424, 900, 1420, 1420, 1420, 100, 100, 1424].map(|len| full.is(len));
+        assert_eq!(is_full, [true, false, false, true, true, false, false, true]);
     }
 }
