@@ -135,6 +135,8 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "timestamps", "flow.upload.transport.timestamps", "false"),
     ("transport", "recovery", "flow.upload.transport.recovery", "sack"),
     ("transport", "prr", "flow.upload.transport.prr", "false"),
+    ("transport", "prr_rule", "flow.upload.transport.prr_rule", "rfc"),
+    ("transport", "pacing_rule", "flow.upload.transport.pacing_rule", "ideal"),
     ("transport", "dupthresh", "flow.upload.transport.dupthresh", "4"),
     ("transport", "limited_transmit", "flow.upload.transport.limited_transmit", "false"),
     ("transport", "nagle", "flow.upload.transport.nagle", "false"),
