@@ -1,30 +1,41 @@
 //! The benchmark scenarios, recording off: the program whose instructions `make count` counts.
 //!
-//! `cargo bench -p lab` runs them all; a word on the command line selects the one of that name, and `--duration 5s`
-//! another duration. How quick they are in seconds, `make bench` measures with the simulator as users have it.
+//! `cargo bench -p lab` runs them all; a word on the command line selects the one of that name, `--duration 5s`
+//! another duration, and `--capture FOLDER` writes captures of both ends there. How quick they are in seconds, `make bench` measures with the simulator as users have it.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use lab::{RunOptions, run};
+use lab::{CaptureOrder, RunOptions, run};
 use scenario::{Document, Registries};
 
-/// The word and the duration of the command line.
-fn wishes() -> (Option<String>, Option<String>) {
+/// Bytes that a capture keeps of a packet, as the command line has it.
+const SNAP: u32 = 96;
+
+/// The command line.
+#[derive(Default)]
+struct Wishes {
+    word: Option<String>,
+    duration: Option<String>,
+    captures: Option<String>,
+}
+
+fn wishes() -> Wishes {
     let mut arguments = std::env::args().skip(1);
-    let (mut word, mut duration) = (None, None);
+    let mut wishes = Wishes::default();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--duration" => duration = arguments.next(),
+            "--duration" => wishes.duration = arguments.next(),
+            "--capture" => wishes.captures = arguments.next(),
             // Cargo's own.
             flag if flag.starts_with('-') => {}
-            _ => word = Some(argument),
+            _ => wishes.word = Some(argument),
         }
     }
-    (word, duration)
+    wishes
 }
 
 fn scenarios(wanted: Option<&str>) -> Vec<PathBuf> {
@@ -41,16 +52,19 @@ fn scenarios(wanted: Option<&str>) -> Vec<PathBuf> {
 
 fn main() {
     let registries = Registries::builtin();
-    let (wanted, duration) = wishes();
+    let Wishes { word, duration, captures } = wishes();
     let sets: Vec<_> = duration.into_iter().map(|d| ("duration".to_owned(), d)).collect();
     println!("{:<24} {:>10} {:>12}", "scenario", "events", "packet-hops");
-    for file in scenarios(wanted.as_deref()) {
+    for file in scenarios(word.as_deref()) {
         let text = std::fs::read_to_string(&file).expect("readable");
         let name = file.file_stem().expect("a file").to_string_lossy().into_owned();
         let document = Document::parse(&text, &name, &sets, &registries).unwrap_or_else(|e| panic!("{e}"));
         let seeds = document.scenario.seeds.clone();
-        let options =
-            RunOptions { seeds, jobs: NonZeroUsize::MIN, series: false, trace: false, capture: None };
+        let capture = captures.as_deref().map(|folder| {
+            CaptureOrder::new(&document.scenario, Path::new(folder), "both", SNAP)
+                .unwrap_or_else(|e| panic!("{e}"))
+        });
+        let options = RunOptions { seeds, jobs: NonZeroUsize::MIN, series: false, trace: false, capture };
         let output = run(&document.scenario, &options, &|_, _| {}, &AtomicBool::new(false))
             .unwrap_or_else(|e| panic!("{e}"));
         println!(

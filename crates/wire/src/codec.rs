@@ -10,6 +10,7 @@
 mod associations;
 mod decode;
 mod encode;
+mod usual;
 
 pub use encode::dss_checksum;
 
@@ -27,6 +28,7 @@ use crate::frame::{Ends, Malformed};
 use crate::numbers::{EndSettings, Numbers};
 use crate::options::OptionSpaceFull;
 use associations::Tags;
+use usual::{Headers, KINDS};
 
 /// A connection, as the user of the codec numbers them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,13 +134,26 @@ struct Association {
 /// Subflows that are found at once, if their ports differ.
 const RECENT: usize = 32;
 
+/// A direction of a subflow that was found.
+#[derive(Clone, Debug)]
+struct Recent {
+    /// As its packets have them.
+    ends: Ends,
+    /// The subflow.
+    index: usize,
+    /// The end that sends.
+    end: usize,
+    /// By kind of segment.
+    headers: [Headers; KINDS],
+}
+
 /// Subflows by their addresses, and the connections to which they belong.
 #[derive(Clone, Debug, Default)]
 pub struct Codec {
     /// By the ends, seen from the one that opened; with the index of the subflow.
     ends: BTreeMap<Ends, usize>,
-    /// Some that were found: by ports, with the index of the subflow and the end that sends.
-    recent: [Option<(Ends, usize, usize)>; RECENT],
+    /// Some that were found: by ports.
+    recent: [Option<Box<Recent>>; RECENT],
     subflows: Vec<Subflow>,
     numbered: BTreeMap<ConnectionNumber, usize>,
     associations: Vec<Association>,
@@ -161,7 +176,9 @@ impl Codec {
             });
         }
         self.ends.insert(ends, self.subflows.len());
-        self.recent = [None; RECENT];
+        for ends in [ends, ends.reversed()] {
+            self.recent[slot(&ends)] = None;
+        }
         self.subflows.push(Subflow {
             opening,
             association,
@@ -193,17 +210,17 @@ impl Codec {
         found.or_else(|| opened(ends.reversed()).map(|index| (index, 1))).ok_or(CodecError::Unknown(ends))
     }
 
-    /// The same, with a look at those found before.
-    fn find_again(&mut self, ends: Ends) -> Result<(usize, usize), CodecError> {
-        // Both directions of subflows from neighbouring ports have places of their own.
-        let [source, destination] = [ends.source, ends.destination].map(|end| usize::from(end.port()));
-        let slot = (2 * (source + destination) + usize::from(source < destination)) % RECENT;
-        match self.recent[slot] {
-            Some((known, index, end)) if known == ends => Ok((index, end)),
+    /// The same, with a look at those found before: also its place there.
+    #[inline]
+    fn find_again(&mut self, ends: &Ends) -> Result<(usize, (usize, usize)), CodecError> {
+        let slot = slot(ends);
+        match &self.recent[slot] {
+            Some(recent) if recent.ends == *ends => Ok((slot, (recent.index, recent.end))),
             _ => {
-                let (index, end) = self.find(ends)?;
-                self.recent[slot] = Some((ends, index, end));
-                Ok((index, end))
+                let (index, end) = self.find(*ends)?;
+                let headers = <[Headers; KINDS]>::default();
+                self.recent[slot] = Some(Box::new(Recent { ends: *ends, index, end, headers }));
+                Ok((slot, (index, end)))
             }
         }
     }
@@ -216,6 +233,13 @@ impl Codec {
             "a subflow belongs to a connection"
         );
     }
+}
+
+/// The place of a direction among those that were found: both of subflows from neighbouring ports have their own.
+#[inline]
+fn slot(ends: &Ends) -> usize {
+    let (source, destination) = (usize::from(ends.source.port()), usize::from(ends.destination.port()));
+    (2 * (source + destination) + usize::from(source < destination)) % RECENT
 }
 
 impl Subflow {

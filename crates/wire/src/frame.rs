@@ -5,11 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{IpDscp, IpNumber, Ipv4Header, Ipv6Header, LaxIpSlice};
-use transport::seq::Seq32;
+use transport::seq::{Seq32, StreamOffset};
 
 use crate::crc32c::Crc32c;
 use crate::options::{OPTION_SPACE, OptionBytes, Options, bytes_at};
-use crate::payload::Payload;
+use crate::payload::{Payload, payload};
 use crate::sctp::{self, Chunks, SctpHeader};
 
 /// Hops that a packet may make: the default of Linux.
@@ -286,16 +286,66 @@ pub fn write_udp(out: &mut Vec<u8>, ends: Ends, ecn: u8, payload: &[u8]) {
 
 /// Appends an IP datagram with an SCTP packet to `out`.
 pub fn write_sctp(out: &mut Vec<u8>, ends: Ends, ecn: u8, tag: u32, chunks: &[u8]) {
-    let mut header = [0; sctp::COMMON_HEADER];
-    header[0..2].copy_from_slice(&ends.source.port().to_be_bytes());
-    header[2..4].copy_from_slice(&ends.destination.port().to_be_bytes());
-    header[4..8].copy_from_slice(&tag.to_be_bytes());
-    // RFC 9260 section 6.8: the checksum is computed with a field of zeros.
-    let checksum = Crc32c::default().with(&header).with(chunks).field();
-    header[8..12].copy_from_slice(&checksum);
-    write_ip(out, ends, ecn, IpNumber::SCTP, header.len() + chunks.len());
-    out.extend_from_slice(&header);
-    out.extend_from_slice(chunks);
+    let mut packet = SctpWriter::new(out, (ends, ecn), tag, (chunks.len(), usize::MAX));
+    packet.bytes(chunks);
+    packet.finish();
+}
+
+/// Appends an IP datagram with an SCTP packet in parts.
+#[derive(Debug)]
+pub struct SctpWriter<'a> {
+    out: &'a mut Vec<u8>,
+    /// Where the checksum stands.
+    field: usize,
+    /// Bytes behind this place of the buffer may be missing.
+    most: usize,
+    checksum: Crc32c,
+    missing: usize,
+}
+
+impl<'a> SctpWriter<'a> {
+    /// A packet with `length` bytes of chunks. Bytes behind the first `most` of the datagram may be missing.
+    pub fn new(
+        out: &'a mut Vec<u8>,
+        (ends, ecn): (Ends, u8),
+        tag: u32,
+        (length, most): (usize, usize),
+    ) -> Self {
+        let most = out.len().saturating_add(most);
+        let mut header = [0; sctp::COMMON_HEADER];
+        header[0..2].copy_from_slice(&ends.source.port().to_be_bytes());
+        header[2..4].copy_from_slice(&ends.destination.port().to_be_bytes());
+        header[4..8].copy_from_slice(&tag.to_be_bytes());
+        write_ip(out, ends, ecn, IpNumber::SCTP, header.len() + length);
+        let field = out.len() + 8;
+        out.extend_from_slice(&header);
+        // RFC 9260 section 6.8: the checksum is computed with a field of zeros.
+        Self { out, field, most, checksum: Crc32c::default().with(&header), missing: 0 }
+    }
+
+    /// These bytes follow.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.checksum = self.checksum.with(bytes);
+        self.append(bytes);
+    }
+
+    /// Bytes of the stream follow.
+    pub fn payload(&mut self, offset: StreamOffset, len: usize) {
+        self.checksum = self.checksum.with_payload(offset, len);
+        self.append(payload(offset, len));
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        let kept = bytes.len().min(self.most.saturating_sub(self.out.len()));
+        self.out.extend_from_slice(&bytes[..kept]);
+        self.missing += bytes.len() - kept;
+    }
+
+    /// Ends the packet, and returns how many bytes of it are missing.
+    pub fn finish(self) -> usize {
+        self.out[self.field..self.field + 4].copy_from_slice(&self.checksum.field());
+        self.missing
+    }
 }
 
 /// The part of an IP header that the checksums of TCP and UDP cover.

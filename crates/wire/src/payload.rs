@@ -2,36 +2,60 @@
 //!
 //! A prime, so that the pattern does not repeat with the size of a segment, and a reader can check which data it has.
 
-use std::sync::LazyLock;
-
 use transport::seq::StreamOffset;
 
-const PERIOD: u64 = 251;
+/// Bytes after which the pattern repeats.
+pub(crate) const PERIOD: u64 = 251;
 /// Payload of the largest packet.
 const LARGEST: usize = u16::MAX as usize;
 
 /// The pattern, from each of its beginnings as long as a packet can be.
-static PATTERN: LazyLock<Vec<u8>> =
-    LazyLock::new(|| (0..PERIOD as usize + LARGEST).map(|n| (n % PERIOD as usize) as u8).collect());
+static PATTERN: [u8; PERIOD as usize + LARGEST] = pattern();
+
+const fn pattern() -> [u8; PERIOD as usize + LARGEST] {
+    let mut bytes = [0; PERIOD as usize + LARGEST];
+    let mut place = 1;
+    while place < bytes.len() {
+        bytes[place] = (bytes[place - 1] + 1) % PERIOD as u8;
+        place += 1;
+    }
+    bytes
+}
 
 /// `len` bytes of the stream from `offset`; no more than an IP packet can carry.
+#[inline]
 pub fn payload(offset: StreamOffset, len: usize) -> &'static [u8] {
     let start = (offset.0 % PERIOD) as usize;
     &PATTERN[start..start + len.min(LARGEST)]
 }
 
+/// Places of words repeat after two periods, in which each byte stands at an even and at an odd place.
+const WORDS: usize = 2 * PERIOD as usize;
+/// Sum of the bytes of a period.
+const TOTAL: u32 = (PERIOD * (PERIOD - 1) / 2) as u32;
+
 /// Sums of the bytes of the pattern before each place: of those at even places, and at odd ones.
-static SUMS: LazyLock<Vec<[u32; 2]>> = LazyLock::new(|| {
-    let mut sums = [0; 2];
-    let places = PATTERN.iter().enumerate().map(|(place, byte)| {
-        let before = sums;
-        sums[place % 2] += u32::from(*byte);
-        before
-    });
-    let mut all: Vec<_> = places.collect();
-    all.push(sums);
+static SUMS: [[u32; 2]; WORDS] = sums();
+
+const fn sums() -> [[u32; 2]; WORDS] {
+    let mut all = [[0; 2]; WORDS];
+    let mut place = 1;
+    while place < WORDS {
+        all[place] = all[place - 1];
+        all[place][(place - 1) % 2] += PATTERN[place - 1] as u32;
+        place += 1;
+    }
     all
-});
+}
+
+/// The same, at any place.
+#[inline]
+fn sums_before(place: usize) -> [u32; 2] {
+    let [one, other] = SUMS[place % WORDS];
+    // Places are below 2^17.
+    let before = TOTAL * (place / WORDS) as u32;
+    [one + before, other + before]
+}
 
 /// Payload of a packet, of which the first bytes may be enough, with its part of the checksum.
 #[derive(Clone, Copy, Debug)]
@@ -56,10 +80,11 @@ impl<'a> Payload<'a> {
     }
 
     /// `len` bytes of the stream from `offset`, as [`payload`] has them.
+    #[inline]
     pub fn of_stream(offset: StreamOffset, len: usize) -> Payload<'static> {
         let bytes = payload(offset, len);
         let start = (offset.0 % PERIOD) as usize;
-        let (before, after) = (SUMS[start], SUMS[start + bytes.len()]);
+        let (before, after) = (sums_before(start), sums_before(start + bytes.len()));
         let even = u64::from(after[start % 2] - before[start % 2]);
         let odd = u64::from(after[1 - start % 2] - before[1 - start % 2]);
         Payload { bytes, len: bytes.len(), sum: folded((even << 8) + odd) }
@@ -67,16 +92,19 @@ impl<'a> Payload<'a> {
 
     /// Without bytes behind the first `most`, which are counted nevertheless.
     #[must_use]
+    #[inline]
     pub fn up_to(self, most: usize) -> Self {
         Self { bytes: &self.bytes[..self.bytes.len().min(most)], ..self }
     }
 
     /// The bytes that there are.
+    #[inline]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
     /// Its length, with what is missing.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
@@ -87,18 +115,21 @@ impl<'a> Payload<'a> {
     }
 
     /// Bytes that are counted and not there.
+    #[inline]
     pub fn missing(&self) -> usize {
         self.len - self.bytes.len()
     }
 
     /// The ones' complement sum of its words, as checksums have it.
+    #[inline]
     pub fn sum(&self) -> u16 {
         self.sum
     }
 }
 
 /// Carries are added.
-fn folded(mut sum: u64) -> u16 {
+#[inline]
+pub(crate) fn folded(mut sum: u64) -> u16 {
     while sum > u64::from(u16::MAX) {
         sum = (sum & 0xffff) + (sum >> 16);
     }

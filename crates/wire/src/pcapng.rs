@@ -70,8 +70,8 @@ pub struct Writer<W> {
 const HEAD: usize = 8;
 /// Bytes of a packet block before the packet: interface, time and two lengths follow kind and length.
 const PACKET_HEAD: usize = HEAD + 20;
-/// Bytes that are written at once.
-const AT_ONCE: usize = 1 << 18;
+/// Bytes that are written at once: few enough to stay in the caches of a processor.
+const AT_ONCE: usize = 1 << 16;
 
 impl<W: Write> Writer<W> {
     /// Begins a file. `snap`: bytes of a packet that are kept; 0: all.
@@ -158,27 +158,29 @@ impl<W: Write> Writer<W> {
         way: Option<Direction>,
         length: usize,
     ) -> io::Result<()> {
-        let kept = self.begun().len().min(self.snap as usize);
+        let start = self.start + PACKET_HEAD;
+        let kept = self.block.len().saturating_sub(start).min(self.snap as usize);
         let padded = kept.next_multiple_of(4);
-        let whole = PACKET_HEAD + padded + if way.is_some() { 16 } else { 8 };
         // A packet is shorter than 4 GiB.
-        let whole = (whole as u32).to_le_bytes();
-        self.block.truncate(self.start + PACKET_HEAD + kept);
+        let whole = (PACKET_HEAD + padded + if way.is_some() { 16 } else { 8 }) as u32;
+        self.block.truncate(start + kept);
         self.block.extend_from_slice(&[0; 3]);
-        self.block.truncate(self.start + PACKET_HEAD + padded);
+        self.block.truncate(start + padded);
+        // The end of options, and the length again.
+        let end = u64::from(whole) << 32;
         if let Some(way) = way {
-            let [code, length] = [option::PACKET_FLAGS, 4].map(u16::to_le_bytes);
-            let flags = way.flags().to_le_bytes();
-            self.block.extend_from_slice(&words([[code[0], code[1], length[0], length[1]], flags]));
+            let option = u64::from(option::PACKET_FLAGS) | 4 << 16 | u64::from(way.flags()) << 32;
+            let tail = u128::from(option) | u128::from(end) << 64;
+            self.block.extend_from_slice(&tail.to_le_bytes());
+        } else {
+            self.block.extend_from_slice(&end.to_le_bytes());
         }
-        self.block.extend_from_slice(&words([[0; 4], whole]));
-        if let Some(head) = self.block[self.start..].first_chunk_mut::<PACKET_HEAD>() {
-            head[0..4].copy_from_slice(&PACKET.to_le_bytes());
-            head[4..8].copy_from_slice(&whole);
-            head[8..12].copy_from_slice(&interface.to_le_bytes());
-            head[12..20].copy_from_slice(&halves(at));
-            head[20..24].copy_from_slice(&(kept as u32).to_le_bytes());
-            head[24..28].copy_from_slice(&(length as u32).to_le_bytes());
+        let time = EPOCH_NANOS.saturating_add(at.0);
+        let (head, _) = self.block[self.start..].as_chunks_mut::<4>();
+        if let [kind, size, on, high, low, captured, original, ..] = head {
+            (*kind, *size, *on) = (PACKET.to_le_bytes(), whole.to_le_bytes(), interface.to_le_bytes());
+            (*high, *low) = (((time >> 32) as u32).to_le_bytes(), (time as u32).to_le_bytes());
+            (*captured, *original) = ((kept as u32).to_le_bytes(), (length as u32).to_le_bytes());
         }
         self.ended()
     }
@@ -255,12 +257,7 @@ impl<W: Write> Writer<W> {
 
 /// A time in two halves, the high one first.
 fn halves(at: SimTime) -> [u8; 8] {
-    let time = EPOCH_NANOS.saturating_add(at.0);
-    words([(time >> 32) as u32, time as u32].map(u32::to_le_bytes))
-}
-
-fn words([one, two]: [[u8; 4]; 2]) -> [u8; 8] {
-    [one[0], one[1], one[2], one[3], two[0], two[1], two[2], two[3]]
+    EPOCH_NANOS.saturating_add(at.0).rotate_left(32).to_le_bytes()
 }
 
 #[cfg(test)]

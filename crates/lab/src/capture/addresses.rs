@@ -13,6 +13,15 @@ use wire::{ConnectionNumber, EndSettings, Ends};
 
 use super::order::is_ipv6;
 
+/// Ends that are found at once, if their ports differ.
+const RECENT: usize = 32;
+
+/// Ends of a subflow, by the addresses of its hosts.
+type Recent = (Option<[HostAddress; 2]>, Ends);
+
+const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+const UNUSED: Recent = (None, Ends { source: NOWHERE, destination: NOWHERE });
+
 /// The plan of one scenario.
 #[derive(Debug)]
 pub(super) struct Addresses {
@@ -21,6 +30,8 @@ pub(super) struct Addresses {
     six: Vec<bool>,
     /// Client addresses of subflows over IPv6, and those of their servers.
     over_six: BTreeSet<[HostAddress; 2]>,
+    /// Some that were found: by ports.
+    recent: [Recent; RECENT],
     /// By flow and node of a proxy: settings of its ends towards the client and towards the server.
     legs: BTreeMap<(usize, NodeId), Leg>,
     /// Numbers of connections, by flow, number there, and the proxy that has opened it.
@@ -43,7 +54,7 @@ impl Addresses {
         let topology = Topology::new(forward, scenario.duplex_links.iter().map(|link| link.ends));
         let six = scenario.flows.iter().map(is_ipv6).collect();
         let (over_six, legs, connections) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
-        let mut plan = Self { topology, six, over_six, legs, connections };
+        let mut plan = Self { topology, six, over_six, recent: [UNUSED; RECENT], legs, connections };
         for (proxy, flow) in scenario.proxies.iter().flat_map(|p| p.flows.iter().map(move |flow| (p, *flow)))
         {
             let of_flow = &scenario.flows[flow];
@@ -115,15 +126,22 @@ impl Addresses {
     pub(super) fn remember(&mut self, subflow: &OpenedSubflow) {
         if self.is_ipv6(subflow.flow) {
             self.over_six.insert(subflow.ends);
+            self.recent = [UNUSED; RECENT];
         }
     }
 
     /// Addresses and ports of a packet of a subflow that was opened.
-    pub(super) fn known_ends(&self, ends: [HostAddress; 2]) -> Ends {
+    #[inline]
+    pub(super) fn known_ends(&mut self, ends: &[HostAddress; 2]) -> &Ends {
         let [source, destination] = ends;
-        let six = !self.over_six.is_empty()
-            && (self.over_six.contains(&ends) || self.over_six.contains(&[destination, source]));
-        self.ends(ends, six)
+        let ports = 2 * (usize::from(source.port) + usize::from(destination.port));
+        let slot = (ports + usize::from(source.port < destination.port)) % RECENT;
+        if self.recent[slot].0 != Some(*ends) {
+            let six = !self.over_six.is_empty()
+                && (self.over_six.contains(ends) || self.over_six.contains(&[*destination, *source]));
+            self.recent[slot] = (Some(*ends), self.ends(*ends, six));
+        }
+        &self.recent[slot].1
     }
 
     /// Addresses and ports.

@@ -1,4 +1,4 @@
-//! Bytes of packets that are on their way: a packet that crosses another interface unchanged has the same ones.
+//! Bytes of packets that are on their way and cost much to write: a packet that crosses another interface unchanged has the same ones.
 
 use network::{Crossing, HostAddress};
 use transport::packet::Packet;

@@ -132,9 +132,9 @@ impl PacketSink for CaptureFile {
 
     fn asks(&mut self, ends: [HostAddress; 2], server: HostAddress) {
         let capture = &mut *self.0.borrow_mut();
-        let six = capture.addresses.known_ends(ends).source.is_ipv6();
-        let server = capture.addresses.ends([server, server], six).source;
-        capture.codec.ask_for(capture.addresses.known_ends(ends), server);
+        let ends = *capture.addresses.known_ends(&ends);
+        let server = capture.addresses.ends([server, server], ends.source.is_ipv6()).source;
+        capture.codec.ask_for(ends, server);
     }
 
     fn packet(&mut self, crossing: &Crossing<'_>) {
@@ -144,7 +144,7 @@ impl PacketSink for CaptureFile {
 
 impl Capture {
     fn packet(&mut self, crossing: &Crossing<'_>) {
-        let Crossing { at, interface, leaves, ends, .. } = *crossing;
+        let Crossing { at, interface, leaves, ref ends, .. } = *crossing;
         let captured = self.interfaces[interface as usize];
         // The codec sees each packet once where it is sent, captured or not: it learns from it.
         let sent = leaves && self.addresses.node_of(interface) == ends[0].node;
@@ -160,16 +160,19 @@ impl Capture {
 
     /// Begins a packet in the file, with its bytes, and returns its length. `None`: it has none.
     fn begin(&mut self, crossing: &Crossing<'_>, sent: bool) -> Option<usize> {
+        let most = self.writer.snap() as usize;
         let out = self.writer.begin_packet();
+        let Crossing { at, packet, .. } = *crossing;
+        let ends = self.addresses.known_ends(&crossing.ends);
+        // Writing such a packet a second time costs less than the memory of its bytes.
+        if let Some(length) = self.codec.encode_again(ends, packet, most, out) {
+            return Some(length);
+        }
         if !sent && let Some((bytes, length)) = self.kept.of(crossing) {
             out.extend_from_slice(bytes);
             return Some(length);
         }
-        let most = self.writer.snap() as usize;
-        let Crossing { at, ends, packet, .. } = *crossing;
-        let written =
-            self.codec.encode_head(self.addresses.known_ends(ends), packet, most, self.writer.begin_packet());
-        match written {
+        match self.codec.encode_head(ends, packet, most, out) {
             Ok(length) => {
                 if sent {
                     self.kept.keep(crossing, self.writer.begun(), length);

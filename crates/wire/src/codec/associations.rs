@@ -19,13 +19,12 @@ use transport::tcp::ranges::{Range, RangeSet};
 use units::SimTime;
 
 use super::{Association, CodecError, Opening};
-use crate::frame::{Ends, write_sctp};
+use crate::frame::{Ends, SctpWriter};
 use crate::numbers::EndSettings;
 use crate::options::bytes_at;
-use crate::payload::payload;
 use crate::sctp::{
-    Chunk, ChunkWriter, InitFields, REFLECTED, STALE_COOKIE, SctpHeader, data_flag, kind, parameter,
-    sack_flags,
+    Chunk, ChunkWriter, DATA_HEADER, InitFields, REFLECTED, STALE_COOKIE, SctpHeader, data_flag, kind,
+    parameter, sack_flags,
 };
 
 /// Lifespan of a cookie in milliseconds (RFC 9260 section 16).
@@ -113,27 +112,30 @@ impl<'a> Peers<'a> {
         Self { tags, settings, interfaces: [local, remote], six, end }
     }
 
-    /// Appends the IP datagram of a packet whose data begins at `offset`.
+    /// Appends the IP datagram of a packet whose data begins at `offset`; bytes behind the first `most` may be missing. Returns how many are.
     pub(super) fn write(
         &self,
         (ends, ecn, offset): (Ends, u8, StreamOffset),
         packet: &SctpPacket,
+        most: usize,
         out: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
-        let mut chunks = Vec::new();
-        self.control(&mut chunks, ends, packet)?;
+    ) -> Result<usize, CodecError> {
+        let mut control = Vec::new();
+        self.control(&mut control, ends, packet)?;
+        let length = control.len() + packet.data.size().0 as usize;
+        let mut written = SctpWriter::new(out, (ends, ecn), packet.tag.0, (length, most));
+        written.bytes(&control);
         let mut at = offset;
         for (tsn, chunk) in packet.data.iter() {
-            self.data(&mut chunks, (tsn, at), chunk)?;
+            self.data(&mut written, (tsn, at), chunk)?;
             at += chunk.user_data();
         }
-        write_sctp(out, ends, ecn, packet.tag.0, &chunks);
-        Ok(())
+        Ok(written.finish())
     }
 
     fn data(
         &self,
-        out: &mut Vec<u8>,
+        out: &mut SctpWriter<'_>,
         (tsn, at): (Tsn, StreamOffset),
         chunk: DataChunk,
     ) -> Result<(), CodecError> {
@@ -142,14 +144,19 @@ impl<'a> Peers<'a> {
             | flag(data_flag::END, chunk.fragment.ends())
             | flag(data_flag::UNORDERED, chunk.unordered);
         let field = self.tags.field(self.end, tsn)?;
-        ChunkWriter(out).chunk(kind::DATA, flags, |out| {
-            out.extend_from_slice(&field.0.to_be_bytes());
-            out.extend_from_slice(&chunk.stream.0.to_be_bytes());
-            out.extend_from_slice(&chunk.ssn.0.to_be_bytes());
-            out.extend_from_slice(&[0; 4]);
-            out.extend_from_slice(payload(at, usize::from(chunk.len)));
-            Ok(())
-        })
+        // Larger than an IP packet: its length then says the most that it can.
+        let length = u16::try_from(chunk.length().0).unwrap_or(u16::MAX);
+        let mut header = [0; DATA_HEADER];
+        (header[0], header[1]) = (kind::DATA, flags);
+        header[2..4].copy_from_slice(&length.to_be_bytes());
+        header[4..8].copy_from_slice(&field.0.to_be_bytes());
+        header[8..10].copy_from_slice(&chunk.stream.0.to_be_bytes());
+        header[10..12].copy_from_slice(&chunk.ssn.0.to_be_bytes());
+        out.bytes(&header);
+        out.payload(at, usize::from(chunk.len));
+        let padding = chunk.size() - chunk.length();
+        out.bytes(&[0; 3][..padding.0 as usize]);
+        Ok(())
     }
 
     fn control(&self, out: &mut Vec<u8>, ends: Ends, packet: &SctpPacket) -> Result<(), CodecError> {

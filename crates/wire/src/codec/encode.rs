@@ -20,10 +20,10 @@ use crate::payload::{Payload, payload};
 /// SCPS capabilities: the short form of SNACK is understood (CCSDS 714.0-B-2 section 3.2.3).
 const SNACK_CAPABLE: u8 = 0x40;
 /// An IPv4 header without options; an IPv6 header.
-const IP_HEADERS: [usize; 2] = [20, 40];
+pub(super) const IP_HEADERS: [usize; 2] = [20, 40];
 
 /// The codepoint in the IP header (RFC 3168 section 5).
-fn codepoint(ecn: Ecn) -> u8 {
+pub(super) fn codepoint(ecn: Ecn) -> u8 {
     match ecn {
         Ecn::NotEct => 0,
         Ecn::Ect0 => 0b10,
@@ -54,7 +54,7 @@ impl Codec {
     /// # Errors
     /// It has no bytes; `out` is as before.
     pub fn encode(&mut self, ends: Ends, packet: &Packet, out: &mut Vec<u8>) -> Result<(), CodecError> {
-        self.encode_head(ends, packet, usize::MAX, out).map(|_| ())
+        self.encode_head(&ends, packet, usize::MAX, out).map(|_| ())
     }
 
     /// The same, of which the first `most` bytes are needed: payload of TCP behind them may be missing. Returns the length of the datagram.
@@ -63,12 +63,61 @@ impl Codec {
     /// It has no bytes; `out` is as before.
     pub fn encode_head(
         &mut self,
-        ends: Ends,
+        ends: &Ends,
         packet: &Packet,
         most: usize,
         out: &mut Vec<u8>,
     ) -> Result<usize, CodecError> {
-        let (index, end) = self.find_again(ends)?;
+        if let Some(length) = self.encode_again(ends, packet, most, out) {
+            return Ok(length);
+        }
+        let (slot, found) = self.find_again(ends)?;
+        let (start, padded) = (out.len(), self.padded);
+        let length = self.encode_any((*ends, found), packet, most, out)?;
+        if self.padded == padded {
+            self.keep_headers(slot, packet, &out[start..]);
+        }
+        Ok(length)
+    }
+
+    /// The same for a packet that differs from one before it in a few fields alone, for little. `None`, without change, if it does not.
+    #[inline]
+    pub fn encode_again(
+        &mut self,
+        ends: &Ends,
+        packet: &Packet,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<usize> {
+        let (slot, found) = self.find_again(ends).ok()?;
+        let length = self.encode_usual(slot, packet, most, out)?;
+        if cfg!(debug_assertions) {
+            self.check_usual((*ends, found), packet, most, (out, length));
+        }
+        Some(length)
+    }
+
+    /// A segment that is like the one before it has the bytes that it would have alone.
+    fn check_usual(
+        &mut self,
+        found: (Ends, (usize, usize)),
+        packet: &Packet,
+        most: usize,
+        (out, length): (&[u8], usize),
+    ) {
+        let mut alone = Vec::new();
+        assert_eq!(self.encode_any(found, packet, most, &mut alone), Ok(length), "{packet:?}");
+        assert_eq!(out.get(out.len() - alone.len()..), Some(&alone[..]), "{packet:?}");
+    }
+
+    /// Any packet of a direction that was found: option by option.
+    fn encode_any(
+        &mut self,
+        (ends, (index, end)): (Ends, (usize, usize)),
+        packet: &Packet,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<usize, CodecError> {
         let association = self.subflows[index].association;
         self.associations[association].learn(end, packet);
         if let Some(SpaceSignal::Convert(message)) = packet.signal() {
@@ -83,8 +132,8 @@ impl Codec {
         match &packet.body {
             Body::Sctp(body) => {
                 let peers = Peers::new(association, &subflow.opening, (six, end));
-                let written = peers.write((ends, ecn, packet.offset), body, out);
-                written.inspect_err(|_| out.truncate(start))?;
+                let written = peers.write((ends, ecn, packet.offset), body, most, out);
+                missing = written.inspect_err(|_| out.truncate(start))?;
             }
             Body::Udp(datagram) => write_datagram(out, ends, ecn, packet.offset, datagram),
             Body::Tcp(segment) => {

@@ -1,0 +1,499 @@
+//! Segments like the one before them: its headers, with other numbers in them.
+//!
+//! Most segments of a direction differ in sequence numbers, window, timestamps and DSS alone. Their headers are those of the last
+//! segment that was written option by option, and their checksum is the sum of its other words and of these fields.
+
+use transport::mptcp::option::{Dss, MptcpOption};
+use transport::packet::{Body, Ecn, Packet};
+use transport::tcp::segment::{TcpSegment, Timestamps};
+use units::Bytes;
+
+use super::encode::{IP_HEADERS, codepoint};
+use super::{Association, Codec, Recent, Subflow};
+use crate::frame::TCP_HEADER;
+use crate::options::OPTION_SPACE;
+use crate::payload::{Payload, folded};
+
+/// Headers are words of 32 bits: those of IPv6 and TCP, and all options.
+const WORDS: usize = (40 + TCP_HEADER + OPTION_SPACE) / WORD;
+const WORD: usize = 4;
+
+/// Properties of a segment that decide where its header has which field, as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape(u16);
+
+impl Shape {
+    const DATA_ACK: u16 = 1;
+    const MAPPING: u16 = 1 << 1;
+    const DSS: u16 = 1 << 2;
+    const TIMESTAMPS: u16 = 1 << 3;
+    const FIN: u16 = 1 << 4;
+    const ECE: u16 = 1 << 5;
+    const CWR: u16 = 1 << 6;
+    /// The first of two bits.
+    const ECN: u16 = 1 << 7;
+    /// The first of three bits: the number of SACK blocks.
+    const SACK: u16 = 1 << 9;
+
+    /// `None` for segments that are written option by option.
+    #[inline]
+    fn of(ecn: Ecn, segment: &TcpSegment) -> Option<Self> {
+        let flags = segment.flags;
+        if flags.syn || flags.rst || !flags.ack {
+            return None;
+        }
+        let bit = |bit, set| if set { bit } else { 0 };
+        let dss = match segment.mptcp {
+            MptcpOption::None => 0,
+            // A mapping without data is that of a DATA_FIN.
+            MptcpOption::Dss(Dss { data_ack, dsn, data_fin: false }) if dsn.is_none() || segment.len > 0 => {
+                Self::DSS | bit(Self::DATA_ACK, data_ack.is_some()) | bit(Self::MAPPING, dsn.is_some())
+            }
+            _ => return None,
+        };
+        let flags = bit(Self::FIN, flags.fin) | bit(Self::ECE, flags.ece) | bit(Self::CWR, flags.cwr);
+        let timestamps = bit(Self::TIMESTAMPS, segment.timestamps.is_some());
+        // Four blocks at most.
+        let sack = segment.sack.as_slice().len() as u16 * Self::SACK;
+        Some(Self(dss | flags | timestamps | sack | u16::from(codepoint(ecn)) * Self::ECN))
+    }
+
+    fn blocks(self) -> usize {
+        usize::from(self.0 / Self::SACK)
+    }
+
+    fn has(self, bit: u16) -> bool {
+        self.0 & bit != 0
+    }
+}
+
+/// Fields that differ from segment to segment. Those that a header does not have are zero.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fields {
+    /// Bytes of the datagram.
+    length: u16,
+    seq: u32,
+    ack: u32,
+    window: u16,
+    timestamps: [u32; 2],
+    /// SACK blocks: start and end.
+    sack: [[u32; 2]; 4],
+    data_ack: u64,
+    dsn: u64,
+    ssn: u32,
+    /// Length of the mapping.
+    mapped: u16,
+}
+
+impl Fields {
+    #[inline]
+    fn of(
+        (subflow, association, end): (&Subflow, &Association, usize),
+        segment: &TcpSegment,
+        (length, wide): (u16, [bool; 2]),
+    ) -> Self {
+        let numbers = &subflow.numbers;
+        let timestamps = segment.timestamps.map_or([0; 2], |Timestamps { value, echo }| {
+            let echo = if echo.is_never() { 0 } else { numbers.timestamp(1 - end, echo) };
+            [numbers.timestamp(end, value), echo]
+        });
+        let mut fields = Self {
+            length,
+            seq: subflow.field(end, segment.seq).0,
+            ack: subflow.field(1 - end, segment.ack).0,
+            window: association.settings[end].window_field(segment.window, false),
+            timestamps,
+            ..Self::default()
+        };
+        for (place, block) in fields.sack.iter_mut().zip(segment.sack.as_slice()) {
+            *place = [subflow.field(1 - end, block.start).0, subflow.field(1 - end, block.end).0];
+        }
+        let MptcpOption::Dss(dss) = segment.mptcp else { return fields };
+        // The low half by definition of the field.
+        let number = |value: u64, wide: bool| if wide { value } else { u64::from(value as u32) };
+        if let Some(ack) = dss.data_ack {
+            fields.data_ack = number(association.initial[1 - end].wrapping_add(ack.0), wide[0]);
+        }
+        if let Some(dsn) = dss.dsn {
+            fields.dsn = number(association.initial[end].wrapping_add(dsn.0), wide[1]);
+            fields.ssn = subflow.ssn(end, segment.seq);
+            // No longer than the datagram.
+            fields.mapped = segment.len as u16;
+        }
+        fields
+    }
+
+    /// Sum of their words in the TCP header: 2^16 is 1 in ones' complement arithmetic, so those of a longer field may be added at once.
+    #[inline]
+    fn sum(&self, blocks: usize) -> u64 {
+        let halves = |number: u64| (number >> 32) + (number & 0xffff_ffff);
+        let [value, echo] = self.timestamps;
+        let (value, echo) = (u64::from(value), u64::from(echo));
+        let shorts = u64::from(self.window) + u64::from(self.mapped);
+        let numbers = u64::from(self.seq) + u64::from(self.ack) + u64::from(self.ssn) + value + echo;
+        let mut sum = shorts + numbers + halves(self.data_ack) + halves(self.dsn);
+        for [start, end] in &self.sack[..blocks] {
+            sum += u64::from(*start) + u64::from(*end);
+        }
+        sum
+    }
+}
+
+/// Headers of the last segment of a direction that was written option by option.
+#[derive(Clone, Debug)]
+pub(super) struct Headers {
+    /// `None`: there was no such segment.
+    shape: Option<Shape>,
+    words: [[u8; WORD]; WORDS],
+    /// In bytes.
+    len: usize,
+    six: bool,
+    /// The Data ACK, and the data sequence number of a mapping, have eight bytes.
+    wide: [bool; 2],
+    /// Sums of the words that are no [`Fields`]: of the IP header, and of TCP with its pseudo header.
+    sums: [u16; 2],
+}
+
+impl Default for Headers {
+    fn default() -> Self {
+        let words = [[0; WORD]; WORDS];
+        Self { shape: None, words, len: 0, six: false, wide: [true; 2], sums: [0; 2] }
+    }
+}
+
+impl Headers {
+    /// Keeps the headers of a segment, without its payload.
+    fn keep(&mut self, shape: Shape, headers: &[u8], six: bool, wide: [bool; 2]) {
+        self.shape = None;
+        let Some(place) = self.words.as_flattened_mut().get_mut(..headers.len()) else { return };
+        place.copy_from_slice(headers);
+        let (form, mut words) = (Form { shape, six, wide }, self.words);
+        if put(&mut words, form, &Fields::default(), [0; 2]).is_none() {
+            return;
+        }
+        (self.words, self.len, self.six, self.wide) = (words, headers.len(), six, wide);
+        let bytes = self.words.as_flattened();
+        let (ip, tcp) = bytes[..self.len].split_at(IP_HEADERS[usize::from(six)]);
+        let addresses = if six { &ip[8..] } else { &ip[12..] };
+        // The pseudo header: addresses, protocol, and a length, which is no constant.
+        let pseudo = sum_of(addresses) + 6;
+        (self.shape, self.sums) = (Some(shape), [folded(sum_of(ip)), folded(pseudo + sum_of(tcp))]);
+    }
+
+    /// Appends the headers of a segment of this shape, whose payload has this sum. `None`, without change, if there is no place for a
+    /// field.
+    #[inline]
+    fn fill(&self, shape: Shape, fields: &Fields, payload: u16, out: &mut Vec<u8>) -> Option<()> {
+        let length = u64::from(fields.length);
+        let carried = length - if self.six { 40 } else { 20 };
+        let ip = folded(u64::from(self.sums[0]) + length);
+        let tcp = folded(u64::from(self.sums[1]) + carried + u64::from(payload) + fields.sum(shape.blocks()));
+        let start = out.len();
+        // A constant length is copied without a call.
+        out.extend_from_slice(self.words.as_flattened());
+        out.truncate(start + self.len);
+        let form = Form { shape, six: self.six, wide: self.wide };
+        let (words, _) = out[start..].as_chunks_mut::<WORD>();
+        let done = put(words, form, fields, [!ip, !tcp]);
+        if done.is_none() {
+            out.truncate(start);
+        }
+        done
+    }
+}
+
+/// Where fields stand.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    shape: Shape,
+    six: bool,
+    wide: [bool; 2],
+}
+
+/// Writes fields and checksums into their places; `None` if there is none for one of them.
+#[inline]
+fn put(words: &mut [[u8; WORD]], form: Form, fields: &Fields, [ip, tcp]: [u16; 2]) -> Option<()> {
+    let Form { shape, six, wide } = form;
+    let rest = if six {
+        let (header, rest) = words.split_first_chunk_mut::<10>()?;
+        put_half(&mut header[1], 0, fields.length.saturating_sub(40));
+        rest
+    } else {
+        let (header, rest) = words.split_first_chunk_mut::<5>()?;
+        put_half(&mut header[0], 2, fields.length);
+        put_half(&mut header[2], 2, ip);
+        rest
+    };
+    let (header, mut rest) = rest.split_first_chunk_mut::<5>()?;
+    header[1] = fields.seq.to_be_bytes();
+    header[2] = fields.ack.to_be_bytes();
+    put_half(&mut header[3], 2, fields.window);
+    put_half(&mut header[4], 0, tcp);
+    // Timestamps stand behind two NOPs.
+    if shape.has(Shape::TIMESTAMPS) {
+        let (option, behind) = rest.split_first_chunk_mut::<3>()?;
+        option[1] = fields.timestamps[0].to_be_bytes();
+        option[2] = fields.timestamps[1].to_be_bytes();
+        rest = behind;
+    }
+    if shape.blocks() > 0 {
+        let blocks = fields.sack.get(..shape.blocks())?;
+        // Two NOPs, kind and length.
+        let (places, behind) = rest.split_at_mut_checked(1 + 2 * blocks.len())?;
+        for (place, number) in places[1..].iter_mut().zip(blocks.as_flattened()) {
+            *place = number.to_be_bytes();
+        }
+        rest = behind;
+    }
+    if !shape.has(Shape::DSS) {
+        return Some(());
+    }
+    // Kind, length, subtype and flags.
+    let (_, mut rest) = rest.split_first_mut()?;
+    if shape.has(Shape::DATA_ACK) {
+        rest = put_number(rest, fields.data_ack, wide[0])?;
+    }
+    if shape.has(Shape::MAPPING) {
+        let mapping = put_number(rest, fields.dsn, wide[1])?.first_chunk_mut::<2>()?;
+        mapping[0] = fields.ssn.to_be_bytes();
+        put_half(&mut mapping[1], 0, fields.mapped);
+    }
+    Some(())
+}
+
+/// Kinds of segments with headers of their own: a receiver's ACKs have SACK blocks now and then, a sender's segments have data.
+pub(super) const KINDS: usize = 6;
+
+#[inline]
+fn kind(segment: &TcpSegment) -> usize {
+    if segment.len > 0 { KINDS - 1 } else { segment.sack.as_slice().len() }
+}
+
+#[inline]
+fn put_half(word: &mut [u8; WORD], at: usize, half: u16) {
+    let [high, low] = half.to_be_bytes();
+    (word[at], word[at + 1]) = (high, low);
+}
+
+/// Writes a number of four or eight bytes, and returns what is behind it.
+#[inline]
+fn put_number(to: &mut [[u8; WORD]], number: u64, wide: bool) -> Option<&mut [[u8; WORD]]> {
+    // A number of four bytes has no high half.
+    let (high, low) = ((number >> 32) as u32, number as u32);
+    if wide {
+        let (place, rest) = to.split_first_chunk_mut::<2>()?;
+        *place = [high.to_be_bytes(), low.to_be_bytes()];
+        Some(rest)
+    } else {
+        let (place, rest) = to.split_first_mut()?;
+        *place = low.to_be_bytes();
+        Some(rest)
+    }
+}
+
+/// Sum of 16-bit words.
+fn sum_of(bytes: &[u8]) -> u64 {
+    let (pairs, _) = bytes.as_chunks::<2>();
+    pairs.iter().map(|pair| u64::from(u16::from_be_bytes(*pair))).sum()
+}
+
+impl Codec {
+    /// Appends the datagram of a segment that is like the one before it. `None`, without change, if it is not.
+    #[inline]
+    pub(super) fn encode_usual(
+        &mut self,
+        slot: usize,
+        packet: &Packet,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<usize> {
+        let Body::Tcp(segment) = &packet.body else { return None };
+        let shape = Shape::of(packet.ecn, segment)?;
+        let Recent { index, end, headers, .. } = self.recent[slot].as_deref_mut()?;
+        let (end, headers) = (*end, &mut headers[kind(segment)]);
+        let subflow = &mut self.subflows[*index];
+        let association = &mut self.associations[subflow.association];
+        let charged = packet.size.0.saturating_sub(association.settings[end].overhead.0);
+        // Another length: a Data ACK of the other form, or padding.
+        if headers.shape != Some(shape) || charged != headers.len as u64 + u64::from(segment.len) {
+            return None;
+        }
+        let length = u16::try_from(charged).ok()?;
+        let fields = Fields::of((subflow, association, end), segment, (length, headers.wide));
+        let data = Payload::of_stream(packet.offset, segment.len as usize);
+        let left = most.saturating_sub(headers.len);
+        headers.fill(shape, &fields, data.sum(), out)?;
+        out.extend_from_slice(data.up_to(left).bytes());
+        subflow.sent[end] = subflow.sent[end].max(segment.end());
+        if let Some(dsn) = segment.mptcp.mapping() {
+            association.sent[end] = association.sent[end].max(dsn + Bytes(u64::from(segment.len)));
+        }
+        Some(usize::from(length))
+    }
+
+    /// Keeps the headers of a datagram that was written option by option, for segments like it.
+    pub(super) fn keep_headers(&mut self, slot: usize, packet: &Packet, datagram: &[u8]) {
+        let Body::Tcp(segment) = &packet.body else { return };
+        let (Some(shape), Some(recent)) = (Shape::of(packet.ecn, segment), self.recent[slot].as_deref_mut())
+        else {
+            return;
+        };
+        let (subflow, end) = (&self.subflows[recent.index], recent.end);
+        let settings = &self.associations[subflow.association].settings[end];
+        // The checksum of a mapping covers the data.
+        if settings.checksum && shape.has(Shape::MAPPING) {
+            return;
+        }
+        let six = recent.ends.source.is_ipv6();
+        let overhead = settings.overhead.0 + u64::from(segment.len);
+        let headers = packet.size.0.checked_sub(overhead).and_then(|len| datagram.get(..len as usize));
+        if let Some(headers) = headers {
+            let wide = [subflow.wide[end] && settings.wide, settings.wide];
+            recent.headers[kind(segment)].keep(shape, headers, six, wide);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+    use transport::AddressPair;
+    use transport::config::TcpConfig;
+    use transport::mptcp::keys::Key;
+    use transport::packet::PathId;
+    use transport::seq::{Dsn, Seq, Seq32, StreamOffset};
+    use transport::tcp::ranges::Range;
+    use transport::tcp::segment::{Flags, SackBlocks};
+    use units::SimTime;
+
+    use super::*;
+    use crate::codec::{ConnectionNumber, Opening};
+    use crate::frame::Ends;
+    use crate::numbers::{EndSettings, Numbers};
+
+    fn ends(six: bool) -> Ends {
+        let address = |host: u16| {
+            if six { [0xfd00, 0, 0, 0, 0, 0, 0, host].into() } else { [10, 0, 0, host as u8].into() }
+        };
+        Ends { source: SocketAddr::new(address(1), 49_152), destination: SocketAddr::new(address(2), 5001) }
+    }
+
+    /// A codec that knows one subflow and its keys.
+    fn codec(six: bool, wide: bool) -> Codec {
+        let mut codec = Codec::default();
+        let mut settings = EndSettings::new(&TcpConfig::default(), None, Arc::new([]));
+        (settings.wide, settings.multipath) = (wide, true);
+        let opening = Opening {
+            connection: ConnectionNumber(0),
+            path: PathId::FIRST,
+            interfaces: AddressPair { local: None, remote: None },
+        };
+        let numbers = Numbers { initial: [Seq32(u32::MAX - 9000), Seq32(7)], timestamps: [u32::MAX, 3] };
+        codec.open(ends(six), opening, [settings.clone(), settings], numbers);
+        for end in [0, 1] {
+            codec.associations[0].learn_key(end, Key(5 + end as u64));
+        }
+        codec
+    }
+
+    /// Numbers of a segment: sequence number, ACK, window, data sequence number, Data ACK, milliseconds.
+    type Numbers6 = [u32; 6];
+
+    fn packet(
+        (len, numbers, blocks): (u32, Numbers6, u64),
+        (six, wide): (bool, bool),
+        [timestamps, echo, data_ack, multipath, marked]: [bool; 5],
+    ) -> Packet {
+        let [seq, ack, window, dsn, acked, ms] = numbers.map(u64::from);
+        let stamps = Timestamps {
+            value: SimTime::from_millis(ms),
+            echo: if echo { SimTime::from_millis(ms / 2) } else { SimTime::NEVER },
+        };
+        let dss = Dss {
+            data_ack: data_ack.then_some(Dsn(1 + (acked << 20))),
+            dsn: (len > 0).then_some(Dsn(1 + (dsn << 10))),
+            data_fin: false,
+        };
+        let mut sack = SackBlocks::default();
+        for n in 0..blocks {
+            assert!(sack.push(Range::new(Seq(ack + 100 * n + 2), Seq(ack + 100 * n + 2 + window % 90))));
+        }
+        let segment = TcpSegment {
+            flags: Flags::ACK,
+            sack,
+            len,
+            seq: Seq(1 + seq),
+            ack: Seq(1 + ack),
+            window: Bytes(window),
+            timestamps: timestamps.then_some(stamps),
+            mptcp: if multipath { MptcpOption::Dss(dss) } else { MptcpOption::None },
+            ..TcpSegment::default()
+        };
+        let number = if wide { 8 } else { 4 };
+        let mapping = if len > 0 { number + 6 } else { 0 };
+        let option: u32 = 4 + if data_ack { number } else { 0 } + mapping;
+        let sacked = if blocks > 0 { 4 + 8 * blocks as u32 } else { 0 };
+        let options =
+            if timestamps { 12 } else { 0 } + if multipath { option.next_multiple_of(4) } else { 0 } + sacked;
+        Packet {
+            ecn: if marked { Ecn::Ce } else { Ecn::NotEct },
+            size: Bytes(u64::from(if six { 60 } else { 40 } + options + len)),
+            payload: len,
+            offset: if len > 0 { segment.stream_offset() } else { StreamOffset::START },
+            body: Body::Tcp(segment),
+            ..Packet::default()
+        }
+    }
+
+    #[test]
+    fn the_second_of_a_kind_is_usual() {
+        let mut codec = codec(false, true);
+        let mut out = Vec::new();
+        let (slot, _) = codec.find_again(&ends(false)).expect("it was opened");
+        for (n, (len, usual)) in
+            [(100, false), (0, false), (100, true), (7, true), (0, true)].into_iter().enumerate()
+        {
+            let packet = packet((len, [n as u32; 6], 0), (false, true), [true; 5]);
+            assert_eq!(codec.encode_usual(slot, &packet, 96, &mut out).is_some(), usual, "{n}");
+            codec.encode_head(&ends(false), &packet, 96, &mut out).expect("it has bytes");
+        }
+        // A subflow opened anew between these ends has other numbers.
+        let again = codec.associations[0].settings.clone();
+        let opening = codec.subflows[0].opening;
+        codec.open(ends(false), opening, again, Numbers::default());
+        assert!(codec.recent[slot].is_none());
+    }
+
+    proptest! {
+        /// Whatever came before, a segment has the bytes that it has alone, and another codec reads it.
+        #[test]
+        fn bytes_do_not_depend_on_the_segments_before(
+            segments in proptest::collection::vec(
+                (prop_oneof![Just(0), Just(1420), 0u32..3000], any::<Numbers6>(), any::<[bool; 5]>(), any::<bool>(), 0u64..4), 2..40),
+            (six, wide) in any::<(bool, bool)>(),
+            most in prop_oneof![Just(96usize), Just(usize::MAX), 0usize..200],
+        ) {
+            let mut used = codec(six, wide);
+            for (len, numbers, mut has, back, blocks) in segments {
+                // Half of all segments have what most of them have.
+                if numbers[0] % 2 == 0 {
+                    has = [true, true, true, true, false];
+                }
+                // As many SACK blocks as have room beside a DSS.
+                let room = if len == 0 && has[0] && has[3] { 1 } else if has[3] && len > 0 { 0 } else { 3 };
+                let packet = packet((len, numbers, blocks.min(room)), (six, wide), has);
+                let ends = if back { ends(six).reversed() } else { ends(six) };
+                let mut alone = codec(six, wide);
+                let (mut one, mut other) = (Vec::new(), Vec::new());
+                let length = used.encode_head(&ends, &packet, most, &mut one);
+                prop_assert_eq!(&length, &alone.encode_head(&ends, &packet, most, &mut other));
+                prop_assert_eq!(length, Ok(packet.size.0 as usize));
+                prop_assert_eq!(&one, &other);
+                prop_assert_eq!((used.subflows[0].sent[usize::from(back)] >= packet.segment().expect("TCP").end(), used.padded), (true, 0));
+            }
+        }
+    }
+}
