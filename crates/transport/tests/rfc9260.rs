@@ -68,7 +68,7 @@ fn established(config: &SctpConfig) -> Association {
     let mut client = end(config, Role::Client);
     client.open();
     leaving(&mut client, at(0));
-    let cookie = Cookie { own: PEER, peer: peer(100_000), made: at(10) };
+    let cookie = Cookie { own: PEER, peer: peer(100_000), made: at(10), ..Cookie::default() };
     hears(&mut client, at(20), Control::InitAck(peer(100_000), cookie), DataChunks::default());
     hears(&mut client, at(40), Control::CookieAck, DataChunks::default());
     assert_eq!(client.state(), State::Established);
@@ -132,7 +132,7 @@ fn the_cookie_is_returned_with_one_packet_of_data() {
     client.open();
     (0..9).for_each(|_| client.send(message(1000)));
     leaving(&mut client, at(0));
-    let cookie = Cookie { own: PEER, peer: Init { tag: OWN, ..peer(5) }, made: at(9) };
+    let cookie = Cookie { own: PEER, peer: Init { tag: OWN, ..peer(5) }, made: at(9), ..Cookie::default() };
     let packets = hears(&mut client, at(20), Control::InitAck(peer(100_000), cookie), DataChunks::default());
     assert_eq!(packets.len(), 1, "{packets:?}");
     assert_eq!((packets[0].control, packets[0].tag), (Control::CookieEcho(cookie), PEER));
@@ -145,7 +145,7 @@ fn overtaken(data_is_cookie_ack: bool) -> (Association, Vec<SctpPacket>) {
     let mut client = end(&config, Role::Client);
     client.open();
     leaving(&mut client, at(0));
-    let cookie = Cookie { own: PEER, peer: Init { tag: OWN, ..peer(5) }, made: at(10) };
+    let cookie = Cookie { own: PEER, peer: Init { tag: OWN, ..peer(5) }, made: at(10), ..Cookie::default() };
     hears(&mut client, at(20), Control::InitAck(peer(100_000), cookie), DataChunks::default());
     assert_eq!(client.state(), State::CookieEchoed);
     let body = Body::Sctp(SctpPacket { tag: OWN, control: Control::None, data: data(0, 2) });

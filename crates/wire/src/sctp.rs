@@ -70,6 +70,8 @@ pub mod data_flag {
 pub const REFLECTED: u8 = 1;
 /// The cause "stale cookie" of an ERROR.
 pub const STALE_COOKIE: u16 = 3;
+/// The cause "cookie received while shutting down".
+pub const COOKIE_IN_SHUTDOWN: u16 = 10;
 /// The number of packets that a SACK covers stands in the two highest bits of its flags: concurrent transfer, delayed ACKs.
 const PACKETS_SHIFT: u8 = 6;
 

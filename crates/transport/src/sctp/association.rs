@@ -70,11 +70,23 @@ struct Reader {
     advertised: Bytes,
 }
 
+/// Parts of an association that outlive a restart of the peer.
+struct Origin {
+    role: Role,
+    congestion: NewCongestion,
+}
+
+impl std::fmt::Debug for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Origin").field("role", &self.role).finish_non_exhaustive()
+    }
+}
+
 /// One end of an association.
 #[derive(Debug)]
 pub struct Association {
     config: Arc<SctpConfig>,
-    role: Role,
+    origin: Origin,
     life: Lifecycle,
     paths: Paths,
     outgoing: Outgoing,
@@ -105,42 +117,10 @@ impl Association {
             addresses: AddressList::new(paths.iter().filter_map(|pair| pair.local))
                 .over_ipv6(config.ip_header == IPV6_HEADER),
         };
-        let chunk = config.largest_chunk();
-        let control = CongestionSetup {
-            mss: chunk,
-            initial_window: config.initial_window(),
-            initial_ssthresh: config.initial_ssthresh.unwrap_or(Bytes::MAX),
-            growth: Growth { slow_start_limit: 1, byte_counting: true },
-            ssthresh_from: SsthreshFrom::Cwnd,
-            paced: false,
-            units: false,
-        };
-        let count = paths.len();
-        let path = |(index, pair): (usize, AddressPair)| Path {
-            pair,
-            window: PathWindow::new(
-                new_congestion(&congestion, &control, (index, count)),
-                (chunk, config.burst_unit()),
-                config.cmt.map_or(Reductions::Once, |cmt| cmt.reductions),
-            ),
-            timer: PathTimer::new(config.rto),
-            reach: Reachability::new(
-                config.heartbeat,
-                config.limits.path,
-                index == 0,
-                u64::from(tag.0) ^ (index as u64) << 32,
-            ),
-            stats: PathStats::default(),
-            losses: LossEstimate::default(),
-            blocked_until: SimTime::ZERO,
-            last_sent: None,
-            usable_since: None,
-        };
-        let list = paths.into_iter().enumerate().map(path).collect();
         Self {
-            role,
             life: Lifecycle::new(own),
-            paths: Paths::new(list, chunk),
+            paths: new_paths(&config, &congestion, paths, tag),
+            origin: Origin { role, congestion },
             outgoing: Outgoing::default(),
             outqueue: Outqueue::default(),
             peer_window: Bytes::ZERO,
@@ -350,7 +330,7 @@ impl Association {
 
     /// Which end this is.
     pub fn role(&self) -> Role {
-        self.role
+        self.origin.role
     }
 
     /// State of a path.
@@ -436,6 +416,28 @@ impl Association {
         self.opportunity = true;
     }
 
+    /// The peer has restarted: everything but settings and counters of packets begins anew, and messages on their way are lost.
+    fn restart(&mut self, now: SimTime) {
+        let pairs = self.paths.iter().map(|path| path.pair).collect();
+        let mut paths = new_paths(&self.config, &self.origin.congestion, pairs, self.life.tag());
+        for (path, before) in paths.iter_mut().zip(self.paths.iter()) {
+            path.stats = before.stats.clone();
+        }
+        self.paths = paths;
+        (self.outgoing, self.outqueue) = (Outgoing::default(), Outqueue::default());
+        (self.received, self.reassembly) = (ReceptionMap::default(), Reassembly::default());
+        self.sack = SackTimer::new(self.config.sack);
+        self.reader = Reader { delivered: Bytes::ZERO, advertised: self.config.receive_buffer };
+        self.fast = FastLane::new(self.config.fast_retransmit);
+        self.establish(now, None);
+        self.check();
+    }
+
+    /// How often the peer has restarted (RFC 9260 section 5.2.4): then messages that were not delivered are lost, and counters of data begin anew.
+    pub fn restarts(&self) -> u32 {
+        self.life.restarts()
+    }
+
     fn check(&self) {
         if cfg!(debug_assertions) {
             debug_assert_eq!(
@@ -460,6 +462,43 @@ impl Association {
             }
         }
     }
+}
+
+/// Paths of which nothing is known yet.
+fn new_paths(config: &SctpConfig, congestion: &NewCongestion, paths: Vec<AddressPair>, tag: Tag) -> Paths {
+    let chunk = config.largest_chunk();
+    let control = CongestionSetup {
+        mss: chunk,
+        initial_window: config.initial_window(),
+        initial_ssthresh: config.initial_ssthresh.unwrap_or(Bytes::MAX),
+        growth: Growth { slow_start_limit: 1, byte_counting: true },
+        ssthresh_from: SsthreshFrom::Cwnd,
+        paced: false,
+        units: false,
+    };
+    let count = paths.len();
+    let path = |(index, pair): (usize, AddressPair)| Path {
+        pair,
+        window: PathWindow::new(
+            new_congestion(congestion, &control, (index, count)),
+            (chunk, config.burst_unit()),
+            config.cmt.map_or(Reductions::Once, |cmt| cmt.reductions),
+        ),
+        timer: PathTimer::new(config.rto),
+        reach: Reachability::new(
+            config.heartbeat,
+            config.limits.path,
+            index == 0,
+            u64::from(tag.0) ^ (index as u64) << 32,
+        ),
+        stats: PathStats::default(),
+        losses: LossEstimate::default(),
+        blocked_until: SimTime::ZERO,
+        last_sent: None,
+        usable_since: None,
+    };
+    let list = paths.into_iter().enumerate().map(path).collect();
+    Paths::new(list, chunk)
 }
 
 /// The congestion control of one of `paths`, some of which share the initial window.

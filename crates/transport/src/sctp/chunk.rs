@@ -51,6 +51,8 @@ pub enum Control {
     CookieEcho(Cookie),
     /// The cookie was too old (ERROR with cause 3).
     StaleCookie,
+    /// A cookie came while the association was shutting down (ERROR with cause 10).
+    CookieInShutdown,
     /// The association is established. DATA may follow.
     CookieAck,
     /// Acknowledges DATA.
@@ -91,6 +93,8 @@ pub struct Cookie {
     pub peer: Init,
     /// When it was made.
     pub made: SimTime,
+    /// Local and peer's tie-tag: an association that there was already (RFC 9260 section 5.2.2). [`Cookie::UNTIED`]: there was none.
+    pub ties: [Tag; 2],
 }
 
 /// Addresses of one end, as indices of its interfaces.
@@ -309,9 +313,14 @@ impl Init {
 }
 
 impl Cookie {
-    /// The implementation chooses the content: the INIT, the own tag with its TSN, and what proves that it is genuine.
+    /// The tie-tags where there was no association before.
+    pub const UNTIED: [Tag; 2] = [Tag::NONE; 2];
+
+    /// The implementation chooses the content: the INIT, the own tag with its TSN, tie-tags if there are any, and what proves that it
+    /// is genuine.
     fn size(&self) -> Bytes {
-        self.peer.size() + INIT + COOKIE_SEAL
+        let ties = if self.ties == Self::UNTIED { Bytes::ZERO } else { Bytes(8) };
+        self.peer.size() + INIT + ties + COOKIE_SEAL
     }
 }
 
@@ -331,6 +340,7 @@ impl Control {
             Self::Heartbeat(_) | Self::HeartbeatAck(_) => HEADER + HEADER + Bytes(8 + 8 + 4),
             Self::Shutdown(_) => Bytes(8),
             Self::StaleCookie => HEADER + Bytes(8),
+            Self::CookieInShutdown => HEADER + HEADER,
             // Without a cause.
             Self::CookieAck | Self::ShutdownAck | Self::ShutdownComplete | Self::Abort => HEADER,
         }
@@ -344,6 +354,7 @@ impl Control {
             Self::InitAck(..) => "init-ack",
             Self::CookieEcho(_) => "cookie",
             Self::StaleCookie => "stale",
+            Self::CookieInShutdown => "in-shut",
             Self::CookieAck => "cook-ack",
             Self::Sack(_) => "sack",
             Self::Heartbeat(_) => "hb",

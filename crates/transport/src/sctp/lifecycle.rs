@@ -2,9 +2,10 @@
 //!
 //! May: say which control chunks leave and when they are repeated. May not: know data, but whether all of it is acknowledged.
 //!
-//! Deviations: INIT is repeated on the first path alone. An association that restarts, and the resolution of two INITs that
-//! cross, are not modelled: the two ends have fixed roles. An end that is held open accepts messages after the peer's SHUTDOWN,
+//! Deviations: INIT is repeated on the first path alone. An end that is held open accepts messages after the peer's SHUTDOWN,
 //! and acknowledges that when its application has closed: applications may use it as they use half-closed TCP connections.
+
+mod collision;
 
 use std::collections::VecDeque;
 
@@ -75,6 +76,18 @@ pub struct Lifecycle {
     /// SHUTDOWN of the peer is not acknowledged before the application has closed.
     held_open: bool,
     closed: bool,
+    restarts: u32,
+}
+
+/// The effect of a COOKIE ECHO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CookieEffect {
+    /// Nothing but, perhaps, an answer.
+    None,
+    /// The association is established.
+    Established,
+    /// The peer has restarted: the association begins anew, and is established.
+    Restarted,
 }
 
 impl Lifecycle {
@@ -94,6 +107,7 @@ impl Lifecycle {
             answers_on: PathId::FIRST,
             held_open: false,
             closed: false,
+            restarts: 0,
         }
     }
 
@@ -205,9 +219,24 @@ impl Lifecycle {
         self.peer.map_or(Tag::NONE, |peer| peer.tag)
     }
 
-    /// Packets with this tag and control chunk are for this association (RFC 9260 section 8.5).
+    /// Packets with this tag and control chunk are for this association (RFC 9260 section 8.5). A COOKIE ECHO carries the tag of the
+    /// INIT ACK that it answers, which section 5.2.4 compares.
     pub fn accepts(&self, tag: Tag, control: &Control) -> bool {
-        if matches!(control, Control::Init(_)) { tag == Tag::NONE } else { tag == self.own.tag }
+        match control {
+            Control::Init(_) => tag == Tag::NONE,
+            Control::CookieEcho(cookie) => tag == cookie.own,
+            _ => tag == self.own.tag,
+        }
+    }
+
+    /// How often the peer has restarted: RESTART notifications of the upper layer (RFC 9260 section 11.2).
+    pub fn restarts(&self) -> u32 {
+        self.restarts
+    }
+
+    /// The tag of this end.
+    pub fn tag(&self) -> Tag {
+        self.own.tag
     }
 
     /// The next control chunk that leaves: its path, the tag of its packet, the chunk. `rto` is the timeout
@@ -265,8 +294,15 @@ impl Lifecycle {
 impl Lifecycle {
     /// An INIT is answered without keeping state: the cookie has it all.
     pub fn on_init(&mut self, now: SimTime, path: PathId, init: Init) {
-        let cookie = Cookie { own: self.own.tag, peer: init, made: now };
-        self.push(path, init.tag, Control::InitAck(self.own, cookie));
+        match self.state {
+            // RFC 9260 section 5.2.1: "Upon receipt of an INIT chunk in the COOKIE-WAIT state, an endpoint MUST respond with an INIT ACK chunk
+            // using the same parameters it sent in its original INIT chunk (including its Initiate Tag, unchanged)."
+            State::Closed | State::CookieWait | State::Finished | State::Failed(_) => {
+                let cookie = Cookie { own: self.own.tag, peer: init, made: now, ties: Cookie::UNTIED };
+                self.push(path, init.tag, Control::InitAck(self.own, cookie));
+            }
+            _ => self.on_unexpected_init(now, path, init),
+        }
     }
 
     /// INIT is answered. True if the cookie is to be returned; `.1`: the round-trip time.
@@ -283,25 +319,23 @@ impl Lifecycle {
         (true, sample)
     }
 
-    /// The cookie comes back. True if that establishes the association.
-    pub fn on_cookie_echo(&mut self, now: SimTime, path: PathId, cookie: Cookie) -> bool {
-        if cookie.own != self.own.tag {
-            return false;
+    /// The cookie comes back.
+    pub fn on_cookie_echo(&mut self, now: SimTime, path: PathId, cookie: Cookie) -> CookieEffect {
+        match self.state {
+            State::Finished | State::Failed(_) => CookieEffect::None,
+            State::Closed if cookie.own != self.own.tag => CookieEffect::None,
+            State::Closed if now.since(cookie.made) > COOKIE_LIFE => {
+                self.push(path, cookie.peer.tag, Control::StaleCookie);
+                CookieEffect::None
+            }
+            State::Closed => {
+                self.peer = Some(cookie.peer);
+                self.establish(now);
+                self.push_to_peer(path, Control::CookieAck);
+                CookieEffect::Established
+            }
+            _ => self.on_unexpected_cookie(now, path, cookie),
         }
-        let establishes = self.state == State::Closed;
-        if establishes && now.since(cookie.made) > COOKIE_LIFE {
-            self.push(path, cookie.peer.tag, Control::StaleCookie);
-            return false;
-        }
-        if establishes {
-            self.peer = Some(cookie.peer);
-            self.establish(now);
-        }
-        // Each copy is answered: the COOKIE ACK may have been lost (RFC 9260 section 5.2.4).
-        if !self.is_over() {
-            self.push_to_peer(path, Control::CookieAck);
-        }
-        establishes
     }
 
     /// The cookie was too old: the handshake begins anew (RFC 9260 section 5.2.6).
@@ -450,8 +484,10 @@ mod tests {
         assert_eq!(tag, Tag(1));
         assert_eq!(client.on_init_ack(at(20), init, cookie), (true, Some(Nanos::from_millis(20))));
         let (_, Control::CookieEcho(cookie)) = next(&mut client, at(20)) else { panic!("no cookie") };
-        assert!(server.on_cookie_echo(at(30), PathId::FIRST, cookie));
-        assert!(!server.on_cookie_echo(at(31), PathId::FIRST, cookie), "a second copy is acknowledged only");
+        let effect = server.on_cookie_echo(at(30), PathId::FIRST, cookie);
+        assert_eq!(effect, CookieEffect::Established);
+        let effect = server.on_cookie_echo(at(31), PathId::FIRST, cookie);
+        assert_eq!(effect, CookieEffect::None, "a second copy is acknowledged only");
         assert_eq!(next(&mut server, at(30)).1, Control::CookieAck);
         assert_eq!(next(&mut server, at(31)).1, Control::CookieAck);
         assert!(client.on_cookie_ack(at(40)) && !client.on_cookie_ack(at(41)));
@@ -480,11 +516,14 @@ mod tests {
     fn a_stale_or_foreign_cookie_establishes_nothing() {
         let mut server = end(2);
         let peer = Init { tag: Tag(1), ..Init::default() };
-        let cookie = Cookie { own: Tag(2), peer, made: SimTime::ZERO };
-        assert!(!server.on_cookie_echo(SimTime::from_secs(61), PathId::FIRST, cookie));
+        let cookie = Cookie { own: Tag(2), peer, made: SimTime::ZERO, ..Cookie::default() };
+        let effect = server.on_cookie_echo(SimTime::from_secs(61), PathId::FIRST, cookie);
         assert_eq!(next(&mut server, SimTime::ZERO), (Tag(1), Control::StaleCookie));
-        assert!(!server.on_cookie_echo(SimTime::ZERO, PathId::FIRST, Cookie { own: Tag(3), ..cookie }));
-        assert_eq!(server.state(), State::Closed);
+        let foreign = server.on_cookie_echo(SimTime::ZERO, PathId::FIRST, Cookie { own: Tag(3), ..cookie });
+        assert_eq!(
+            (effect, foreign, server.state()),
+            (CookieEffect::None, CookieEffect::None, State::Closed)
+        );
     }
 
     #[test]

@@ -23,8 +23,8 @@ use crate::frame::{Ends, SctpWriter};
 use crate::numbers::EndSettings;
 use crate::options::bytes_at;
 use crate::sctp::{
-    Chunk, ChunkWriter, DATA_HEADER, InitFields, REFLECTED, STALE_COOKIE, SctpHeader, data_flag, kind,
-    parameter, sack_flags,
+    COOKIE_IN_SHUTDOWN, Chunk, ChunkWriter, DATA_HEADER, InitFields, REFLECTED, STALE_COOKIE, SctpHeader,
+    data_flag, kind, parameter, sack_flags,
 };
 
 /// Lifespan of a cookie in milliseconds (RFC 9260 section 16).
@@ -47,10 +47,8 @@ impl Tags {
         let peer = 1 - end;
         match packet.control {
             Control::Init(init) => self.know(end, init.tag),
-            Control::InitAck(init, _) => {
-                self.know(end, init.tag);
-                self.know(peer, packet.tag);
-            }
+            // The tag of an INIT ACK holds when its cookie comes back: the answer to an INIT in an established association has another one.
+            Control::InitAck(..) => self.know(peer, packet.tag),
             Control::CookieEcho(cookie) => {
                 self.know(end, cookie.peer.tag);
                 self.know(peer, packet.tag);
@@ -180,6 +178,9 @@ impl<'a> Peers<'a> {
                     Ok(())
                 })
             }),
+            Control::CookieInShutdown => {
+                chunks.chunk(kind::ERROR, 0, |out| ChunkWriter(out).parameter(COOKIE_IN_SHUTDOWN, empty))
+            }
             Control::CookieAck => chunks.chunk(kind::COOKIE_ACK, 0, empty),
             Control::Sack(sack) => self.sack(chunks, &sack),
             Control::Heartbeat(heartbeat) => {
@@ -240,6 +241,9 @@ impl<'a> Peers<'a> {
             write_fixed(out, &answer);
             Ok(())
         })?;
+        if cookie.ties != Cookie::UNTIED {
+            cookie.ties.iter().for_each(|tie| out.extend_from_slice(&tie.0.to_be_bytes()));
+        }
         let seal = hmac_sha256(&cookie.own.0.to_be_bytes(), &out[start..]);
         out.extend_from_slice(&seal);
         Ok(())
@@ -349,7 +353,8 @@ impl Peers<'_> {
             }
             kind::COOKIE_ECHO => Control::CookieEcho(self.read_cookie(self.end, chunk.body)?),
             kind::COOKIE_ACK => Control::CookieAck,
-            kind::ERROR if chunk.parameters().any(|(cause, _)| cause == STALE_COOKIE) => Control::StaleCookie,
+            kind::ERROR if has_cause(chunk, STALE_COOKIE) => Control::StaleCookie,
+            kind::ERROR if has_cause(chunk, COOKIE_IN_SHUTDOWN) => Control::CookieInShutdown,
             kind::SACK | kind::NR_SACK => Control::Sack(self.read_sack(chunk)?),
             kind::HEARTBEAT => Control::Heartbeat(read_heartbeat(chunk)?),
             kind::HEARTBEAT_ACK => Control::HeartbeatAck(read_heartbeat(chunk)?),
@@ -401,10 +406,12 @@ impl Peers<'_> {
         let mut chunks = crate::sctp::Chunks::new(rest, rest.len());
         let mut fields = || chunks.next().and_then(|chunk| chunk.init()).ok_or(CUT);
         let (peer, own) = (fields()?, Tag(fields()?.tag));
+        let tie = |at| bytes_at(rest, rest.len() - chunks.unread() + at).map(u32::from_be_bytes);
+        let ties = tie(0).zip(tie(4)).map_or(Cookie::UNTIED, |(local, peers)| [Tag(local), Tag(peers)]);
         if seal != hmac_sha256(&own.0.to_be_bytes(), content) {
             return Err(CodecError::Meaningless("a cookie with a wrong HMAC"));
         }
-        Ok(Cookie { own, peer: self.read_init(end, &peer)?, made })
+        Ok(Cookie { own, peer: self.read_init(end, &peer)?, made, ties })
     }
 
     fn read_sack(&self, chunk: &Chunk<'_>) -> Result<Sack, CodecError> {
@@ -428,6 +435,11 @@ impl Peers<'_> {
             kept: fields.kept,
         })
     }
+}
+
+/// An ERROR names this cause.
+fn has_cause(chunk: &Chunk<'_>, code: u16) -> bool {
+    chunk.parameters().any(|(cause, _)| cause == code)
 }
 
 const CUT: CodecError = CodecError::Meaningless("a chunk that is cut off");

@@ -7,6 +7,7 @@ use super::{Association, window_field};
 use crate::packet::{Body, Packet, PathId};
 use crate::sctp::chunk::{Control, DataChunks, Heartbeat, Sack};
 use crate::sctp::config::{FastRetransmit, Reductions, WindowUpdate};
+use crate::sctp::lifecycle::CookieEffect;
 use crate::sctp::outqueue::{Fate, Sent};
 use crate::sctp::placement::Placement;
 use crate::sctp::tsn::Tsn;
@@ -72,12 +73,14 @@ impl Association {
                     self.paths.get_mut(PathId::FIRST).timer.sample(now, sample);
                 }
             }
-            Control::CookieEcho(cookie) => {
-                if self.life.on_cookie_echo(now, path, *cookie) {
-                    self.establish(now, None);
-                }
-            }
+            Control::CookieEcho(cookie) => match self.life.on_cookie_echo(now, path, *cookie) {
+                CookieEffect::None => {}
+                CookieEffect::Established => self.establish(now, None),
+                CookieEffect::Restarted => self.restart(now),
+            },
             Control::StaleCookie => self.life.on_stale_cookie(),
+            // The SHUTDOWN ACK beside it says what to do.
+            Control::CookieInShutdown => {}
             Control::CookieAck => self.on_cookie_ack(now),
             Control::Sack(sack) => self.on_sack(now, sack),
             Control::Heartbeat(heartbeat) => self.life.on_heartbeat(path, *heartbeat),
