@@ -242,7 +242,7 @@ fn a_peer_that_has_restarted_begins_anew() {
         (client.cwnd(0), client.send_buffered(), client.delivered()),
         (initial, Bytes::ZERO, Bytes::ZERO)
     );
-    // Both directions begin with the first TSN; packets of before are for nobody.
+    // Both directions begin with the first TSN; packets with the tag of before are discarded.
     client.send(message());
     let packets = leaving(&mut client, at(80));
     assert!(packets.iter().any(|packet| packet.tag == AGAIN && packet.data.end() == Tsn(1)), "{packets:?}");

@@ -16,7 +16,7 @@ pub use encode::dss_checksum;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use transport::AddressPair;
 use transport::mptcp::keys::Key;
@@ -131,13 +131,15 @@ struct Association {
     tags: Tags,
 }
 
-/// Subflows that are found at once, if their ports differ.
-const RECENT: usize = 32;
+/// Neighbouring ports of an end whose subflows are found at once.
+const PORTS: usize = 16;
+/// Directions of subflows that are found at once.
+const RECENT: usize = PORTS * PORTS;
 
 /// A direction of a subflow that was found.
 #[derive(Clone, Debug)]
 struct Recent {
-    /// As its packets have them.
+    /// Ends as its packets have them.
     ends: Ends,
     /// The subflow.
     index: usize,
@@ -147,13 +149,31 @@ struct Recent {
     headers: [Headers; KINDS],
 }
 
+impl Default for Recent {
+    fn default() -> Self {
+        let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+        let ends = Ends { source: nowhere, destination: nowhere };
+        Self { ends, index: 0, end: 0, headers: Default::default() }
+    }
+}
+
+/// Directions that were found, by ports.
+#[derive(Clone, Debug)]
+struct Places(Box<[Option<Box<Recent>>; RECENT]>);
+
+impl Default for Places {
+    fn default() -> Self {
+        Self(Box::new([const { None }; RECENT]))
+    }
+}
+
 /// Subflows by their addresses, and the connections to which they belong.
 #[derive(Clone, Debug, Default)]
 pub struct Codec {
     /// By the ends, seen from the one that opened; with the index of the subflow.
     ends: BTreeMap<Ends, usize>,
     /// Some that were found: by ports.
-    recent: [Option<Box<Recent>>; RECENT],
+    recent: Places,
     subflows: Vec<Subflow>,
     numbered: BTreeMap<ConnectionNumber, usize>,
     associations: Vec<Association>,
@@ -177,7 +197,7 @@ impl Codec {
         }
         self.ends.insert(ends, self.subflows.len());
         for ends in [ends, ends.reversed()] {
-            self.recent[slot(&ends)] = None;
+            self.recent.0[slot(&ends)] = None;
         }
         self.subflows.push(Subflow {
             opening,
@@ -214,12 +234,14 @@ impl Codec {
     #[inline]
     fn find_again(&mut self, ends: &Ends) -> Result<(usize, (usize, usize)), CodecError> {
         let slot = slot(ends);
-        match &self.recent[slot] {
+        match &self.recent.0[slot] {
             Some(recent) if recent.ends == *ends => Ok((slot, (recent.index, recent.end))),
             _ => {
                 let (index, end) = self.find(*ends)?;
-                let headers = <[Headers; KINDS]>::default();
-                self.recent[slot] = Some(Box::new(Recent { ends: *ends, index, end, headers }));
+                let mut recent = self.recent.0[slot].take().unwrap_or_default();
+                recent.headers.iter_mut().for_each(Headers::forget);
+                (recent.ends, recent.index, recent.end) = (*ends, index, end);
+                self.recent.0[slot] = Some(recent);
                 Ok((slot, (index, end)))
             }
         }
@@ -235,11 +257,11 @@ impl Codec {
     }
 }
 
-/// The place of a direction among those that were found: both of subflows from neighbouring ports have their own.
+/// The place of a direction among those that were found.
 #[inline]
 fn slot(ends: &Ends) -> usize {
-    let (source, destination) = (usize::from(ends.source.port()), usize::from(ends.destination.port()));
-    (2 * (source + destination) + usize::from(source < destination)) % RECENT
+    let [source, destination] = [ends.source.port(), ends.destination.port()];
+    usize::from(source) % PORTS * PORTS + usize::from(destination) % PORTS
 }
 
 impl Subflow {

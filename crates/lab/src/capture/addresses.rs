@@ -13,8 +13,8 @@ use wire::{ConnectionNumber, EndSettings, Ends};
 
 use super::order::is_ipv6;
 
-/// Ends that are found at once, if their ports differ.
-const RECENT: usize = 32;
+/// Neighbouring ports of a host whose ends are found at once.
+const PORTS: usize = 16;
 
 /// Ends of a subflow, by the addresses of its hosts.
 type Recent = (Option<[HostAddress; 2]>, Ends);
@@ -31,7 +31,7 @@ pub(super) struct Addresses {
     /// Client addresses of subflows over IPv6, and those of their servers.
     over_six: BTreeSet<[HostAddress; 2]>,
     /// Some that were found: by ports.
-    recent: [Recent; RECENT],
+    recent: Box<[Recent; PORTS * PORTS]>,
     /// By flow and node of a proxy: settings of its ends towards the client and towards the server.
     legs: BTreeMap<(usize, NodeId), Leg>,
     /// Numbers of connections, by flow, number there, and the proxy that has opened it.
@@ -54,7 +54,8 @@ impl Addresses {
         let topology = Topology::new(forward, scenario.duplex_links.iter().map(|link| link.ends));
         let six = scenario.flows.iter().map(is_ipv6).collect();
         let (over_six, legs, connections) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
-        let mut plan = Self { topology, six, over_six, recent: [UNUSED; RECENT], legs, connections };
+        let recent = Box::new([UNUSED; PORTS * PORTS]);
+        let mut plan = Self { topology, six, over_six, recent, legs, connections };
         for (proxy, flow) in scenario.proxies.iter().flat_map(|p| p.flows.iter().map(move |flow| (p, *flow)))
         {
             let of_flow = &scenario.flows[flow];
@@ -126,7 +127,7 @@ impl Addresses {
     pub(super) fn remember(&mut self, subflow: &OpenedSubflow) {
         if self.is_ipv6(subflow.flow) {
             self.over_six.insert(subflow.ends);
-            self.recent = [UNUSED; RECENT];
+            self.recent.fill(UNUSED);
         }
     }
 
@@ -134,8 +135,7 @@ impl Addresses {
     #[inline]
     pub(super) fn known_ends(&mut self, ends: &[HostAddress; 2]) -> &Ends {
         let [source, destination] = ends;
-        let ports = 2 * (usize::from(source.port) + usize::from(destination.port));
-        let slot = (ports + usize::from(source.port < destination.port)) % RECENT;
+        let slot = usize::from(source.port) % PORTS * PORTS + usize::from(destination.port) % PORTS;
         if self.recent[slot].0 != Some(*ends) {
             let six = !self.over_six.is_empty()
                 && (self.over_six.contains(ends) || self.over_six.contains(&[*destination, *source]));

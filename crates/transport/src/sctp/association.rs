@@ -421,7 +421,7 @@ impl Association {
         let pairs = self.paths.iter().map(|path| path.pair).collect();
         let mut paths = new_paths(&self.config, &self.origin.congestion, pairs, self.life.tag());
         for (path, before) in paths.iter_mut().zip(self.paths.iter()) {
-            path.stats = before.stats.clone();
+            path.stats = before.stats;
         }
         self.paths = paths;
         (self.outgoing, self.outqueue) = (Outgoing::default(), Outqueue::default());

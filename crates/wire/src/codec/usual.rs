@@ -53,9 +53,10 @@ impl Shape {
         };
         let flags = bit(Self::FIN, flags.fin) | bit(Self::ECE, flags.ece) | bit(Self::CWR, flags.cwr);
         let timestamps = bit(Self::TIMESTAMPS, segment.timestamps.is_some());
+        let ecn = u16::from(codepoint(ecn)) * Self::ECN;
         // Four blocks at most.
         let sack = segment.sack.as_slice().len() as u16 * Self::SACK;
-        Some(Self(dss | flags | timestamps | sack | u16::from(codepoint(ecn)) * Self::ECN))
+        Some(Self(dss | flags | timestamps | sack | ecn))
     }
 
     fn blocks(self) -> usize {
@@ -162,6 +163,11 @@ impl Default for Headers {
 }
 
 impl Headers {
+    /// No segment was written.
+    pub(super) fn forget(&mut self) {
+        self.shape = None;
+    }
+
     /// Keeps the headers of a segment, without its payload.
     fn keep(&mut self, shape: Shape, headers: &[u8], six: bool, wide: [bool; 2]) {
         self.shape = None;
@@ -309,7 +315,7 @@ impl Codec {
     ) -> Option<usize> {
         let Body::Tcp(segment) = &packet.body else { return None };
         let shape = Shape::of(packet.ecn, segment)?;
-        let Recent { index, end, headers, .. } = self.recent[slot].as_deref_mut()?;
+        let Recent { index, end, headers, .. } = self.recent.0[slot].as_deref_mut()?;
         let (end, headers) = (*end, &mut headers[kind(segment)]);
         let subflow = &mut self.subflows[*index];
         let association = &mut self.associations[subflow.association];
@@ -334,7 +340,8 @@ impl Codec {
     /// Keeps the headers of a datagram that was written option by option, for segments like it.
     pub(super) fn keep_headers(&mut self, slot: usize, packet: &Packet, datagram: &[u8]) {
         let Body::Tcp(segment) = &packet.body else { return };
-        let (Some(shape), Some(recent)) = (Shape::of(packet.ecn, segment), self.recent[slot].as_deref_mut())
+        let (Some(shape), Some(recent)) =
+            (Shape::of(packet.ecn, segment), self.recent.0[slot].as_deref_mut())
         else {
             return;
         };
@@ -422,7 +429,7 @@ mod tests {
             assert!(sack.push(Range::new(Seq(ack + 100 * n + 2), Seq(ack + 100 * n + 2 + window % 90))));
         }
         let segment = TcpSegment {
-            flags: Flags::ACK,
+            flags: Flags { ack: true, ..Flags::default() },
             sack,
             len,
             seq: Seq(1 + seq),
@@ -430,7 +437,6 @@ mod tests {
             window: Bytes(window),
             timestamps: timestamps.then_some(stamps),
             mptcp: if multipath { MptcpOption::Dss(dss) } else { MptcpOption::None },
-            ..TcpSegment::default()
         };
         let number = if wide { 8 } else { 4 };
         let mapping = if len > 0 { number + 6 } else { 0 };
@@ -464,7 +470,7 @@ mod tests {
         let again = codec.associations[0].settings.clone();
         let opening = codec.subflows[0].opening;
         codec.open(ends(false), opening, again, Numbers::default());
-        assert!(codec.recent[slot].is_none());
+        assert!(codec.recent.0[slot].is_none());
     }
 
     proptest! {
