@@ -110,20 +110,17 @@ impl FullSegment {
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverRtt {
     estimate: Option<Nanos>,
-    /// The last timestamp echoed.
-    echo: SimTime,
-    /// Payload of a full segment; `None` where every segment gives a sample.
+    /// Value of the last timestamp echoed; the largest before the first.
+    echo: u64,
+    /// Payload of a full segment, where timestamps are in milliseconds; `None` where every segment gives a sample.
     full: Option<FullSegment>,
-    /// Unit of timestamps.
-    unit: Nanos,
 }
 
 impl ReceiverRtt {
     /// Before the first segment.
     pub fn new(config: &TcpConfig) -> Self {
         let memory = config.buffers.receive_counts.is_memory();
-        let unit = if memory { Nanos::from_millis(1) } else { Nanos(1) };
-        Self { estimate: None, echo: SimTime::NEVER, full: memory.then(FullSegment::default), unit }
+        Self { estimate: None, echo: u64::MAX, full: memory.then(FullSegment::default) }
     }
 
     /// The estimate.
@@ -134,11 +131,13 @@ impl ReceiverRtt {
     /// A segment of `len` bytes echoes the timestamp `echo`.
     #[inline]
     pub fn on_echo(&mut self, now: SimTime, echo: SimTime, len: u32) {
-        if self.stamp(echo) == self.stamp(self.echo) {
+        let echo = self.stamp(echo);
+        if echo == self.echo {
             return;
         }
         self.echo = echo;
-        let sample = Nanos((self.stamp(now) - self.stamp(echo)) * self.unit.0);
+        let elapsed = self.stamp(now).saturating_sub(echo);
+        let sample = if self.full.is_some() { Nanos::from_millis(elapsed) } else { Nanos(elapsed) };
         if self.full.as_mut().is_some_and(|full| !full.is(len) || sample == Nanos::ZERO) {
             return;
         }
@@ -148,7 +147,7 @@ impl ReceiverRtt {
 
     /// The value of a timestamp.
     fn stamp(&self, at: SimTime) -> u64 {
-        at.0 / self.unit.0
+        if self.full.is_some() { at.0 / Nanos::from_millis(1).0 } else { at.0 }
     }
 }
 
