@@ -364,9 +364,12 @@ impl<'p> Conversation<'p> {
     fn send(&mut self, number: usize, side: Side) -> Result<(), Fault> {
         let end = &mut self.state.connections[number].ends[side.index()];
         let Some(mut socket) = end.socket.as_ref() else { return Ok(()) };
+        // A program sleeps until there is room. A write that finds none is not without effect: MPTCP asks its scheduler, and sets the
+        // time after which it sends again by what is left on the timers of the subflows then.
+        let writable = end.out.backlog() > 0 && end.is_writable();
         for _ in 0..BURST {
             let backlog = end.out.backlog();
-            if backlog == 0 || self.clock.now() >= self.state.plan.stop {
+            if !writable || backlog == 0 || self.clock.now() >= self.state.plan.stop {
                 break;
             }
             let length = self.write_size.min(usize::try_from(backlog).unwrap_or(WRITE));

@@ -149,7 +149,7 @@ fn the_benefit_is_paired_with_the_baselines_of_the_same_seed() {
 
 #[test]
 fn goodput_and_completion_follow_from_times_and_bytes() {
-    let output = run_with(&parse(TWO_PATHS), &[1], 1);
+    let output = run_with(&parse(TWO_PATHS), &[2], 1);
     let [start, end, goodput, completion] =
         ["start_s", "end_s", "goodput_bit_s", "completion_s"].map(|column| reals(&output, "flows", column));
     let Data::Integer(delivered) = data(&output, "flows", "delivered_bytes") else { panic!() };
