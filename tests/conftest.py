@@ -33,6 +33,7 @@ compare_paths = true
 
 [flow.transport]
 kind = "mptcp"
+profile = "linux-minrtt"
 congestion = "lia"
 
 [[event]]

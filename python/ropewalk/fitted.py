@@ -93,22 +93,16 @@ class Rules:
     scheduler: str
     reinjection: str
     reinject_on: str = "scheduler"
-    receive_counts: str = "memory"
 
     def __str__(self) -> str:
-        """As keys of a scenario with the profile `linux`."""
+        """As keys of a scenario."""
         keys = f'scheduler = "{self.scheduler}", reinjection = "{self.reinjection}"'
-        if self.reinject_on != "scheduler":
-            keys += f', reinject_on = "{self.reinject_on}"'
-        if self.receive_counts != LINUX.receive_counts:
-            keys += f', receive_counts = "{self.receive_counts}"'
-        return keys
+        return keys if self.reinject_on == "scheduler" else f'{keys}, reinject_on = "{self.reinject_on}"'
 
 
-LINUX = Rules("minratio", "upstream", receive_counts="subflow-memory")
+LINUX = Rules("minratio", "upstream")
 """Rules of Linux 6."""
 OTHERS = (
-    Rules("minratio", "upstream"),
     Rules("minrtt", "upstream"),
     Rules("minratio", "upstream", "same-path"),
     Rules("minratio", "timeout"),
