@@ -129,6 +129,7 @@ mod tests {
             growth: Growth { slow_start_limit: 1, byte_counting: true },
             ssthresh_from: SsthreshFrom::Flight,
             paced: false,
+            units: false,
         };
         Scalable::new(&setup, &Options::defaults(ROW.options))
     }
