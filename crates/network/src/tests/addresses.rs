@@ -164,6 +164,24 @@ fn middleboxes_on_the_first_path() {
     }
 }
 
+/// A middlebox on the way of both subflows begins to take options away at any time while the second one joins. One end may have become plain
+/// TCP before the other knows: what it takes in is what was written, once.
+#[test]
+fn middleboxes_while_a_subflow_joins() {
+    for (packets, app) in (1..60).flat_map(|n| ["\"bulk\"", "{ kind = \"video\" }"].map(|app| (n, app))) {
+        for (up, down) in [(packets.to_string(), "false".into()), ("false".into(), packets.to_string())] {
+            let text = format!(
+                "name = \"strip\"\nduration = \"4s\"\n[[path]]\nname = \"a\"\n\
+                 up = {{ rate = \"1.2Mbit/s\", delay = \"20ms\", queue = \"20p\", strip_mptcp = {up} }}\n\
+                 down = {{ rate = \"3Mbit/s\", delay = \"1ms\", queue = \"20p\", strip_mptcp = {down} }}\n\
+                 [[flow]]\nname = \"up\"\nfrom = \"terminal\"\nto = \"server\"\napp = {app}\n\
+                 transport = {{ kind = \"mptcp\", path_manager = \"ndiffports\" }}\n"
+            );
+            let _ = checked(&text, 1);
+        }
+    }
+}
+
 /// A middlebox on the second path keeps it from joining, or costs it when it appears.
 #[test]
 fn middleboxes_on_the_second_path() {

@@ -8,11 +8,14 @@
 //! only if all that have were silent twice. A subflow that has, and from which no segment has arrived since the last time, is
 //! silent once more; one that was silent more than four times is stale, if another is better off: it gets no data until a
 //! segment arrives, keeps what it has, and everything without Data ACK, on any subflow, is placed anew like new data.
+//!
+//! Not as in Linux: while no other subflow has joined, nothing is repeated. The only subflow may become plain TCP, whose stream is that of the data
+//! (Linux repeats, and forbids that from then on at the sender alone: `allow_infinite_fallback`).
 
 use units::{Bytes, Nanos, SimTime};
 
 use super::health::STALE_LOSS_COUNT;
-use super::placement::Placement;
+use super::placement::{Placement, may_repeat};
 use super::send_side::SendSide;
 use super::subflow::Subflow;
 use super::subflows::Subflows;
@@ -111,7 +114,7 @@ impl MetaTimer {
                 idle = idle.or(Some(i));
             }
         }
-        if let Some(i) = idle.or(backup.filter(|_| least > 1)) {
+        if let Some(i) = idle.or(backup.filter(|_| least > 1)).filter(|_| may_repeat(subflows)) {
             let Range { start: una, end: placed } = send.placed();
             let end = send.fragment_end(una).unwrap_or_else(|| fragment_end(una)).min(placed);
             if una < end {

@@ -10,7 +10,7 @@ use units::{Bytes, Nanos, SimTime};
 
 use super::reinject::QueuedData;
 use super::send_side::SendSide;
-use super::subflow::Subflow;
+use super::subflow::{Join, Subflow};
 use super::subflows::Subflows;
 use crate::config::{MptcpConfig, ReinjectOn, Reinjection};
 use crate::seq::Dsn;
@@ -431,6 +431,11 @@ impl Placement {
         if self.config.reinjection == Reinjection::Upstream
             && matches!(self.config.reinject_on, ReinjectOn::Scheduler | ReinjectOn::SamePath)
         {
+            // The kernel repeats the data of the only subflow here, too. Its stream would then not be that of the data, which an end that
+            // becomes plain TCP takes it for.
+            if !may_repeat(subflows) {
+                return;
+            }
             if !alive && let Some(subflow) = subflows.get_mut(i) {
                 drop(subflow.take_unsent());
             }
@@ -509,6 +514,11 @@ fn give_new(i: usize, len: u64, send: &mut SendSide, subflows: &mut Subflows) {
     {
         subflow.note_again(first.min(data.end) - data.start);
     }
+}
+
+/// Both ends know that a second subflow has joined, so that neither becomes plain TCP any more.
+pub(super) fn may_repeat(subflows: &Subflows) -> bool {
+    subflows.iter().any(|s| matches!(s.join(), Join::Joined))
 }
 
 /// Takes back what subflow `i` was given and has not sent.

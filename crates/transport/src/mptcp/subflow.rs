@@ -320,7 +320,7 @@ impl Subflow {
                 }
                 false
             }
-            Join::AwaitingFourthAck { .. } if !segment.flags.syn => {
+            Join::AwaitingFourthAck { .. } if !(segment.flags.syn || segment.flags.rst) => {
                 self.join = Join::Joined;
                 true
             }
