@@ -13,7 +13,7 @@
 //! Rates of segments sent while data was short, or in PROBE_RTT, count only if they are larger than bw.
 //! Deviation: PROBE_BW begins with a phase drawn from the clock, as controllers have no random numbers; like the random
 //! one it is never that of 0.75.
-//! Where segments leave in units (Linux) there is room for three of them, of what leaves in a 1024th of a second and two segments at least, and for
+//! With segmentation offload (Linux) there is room for three send quanta, of what leaves in a 1024th of a second and two segments at least, and for
 //! the ACKs of several segments at once (`aggregation.rs`).
 //! Deviation: no long-term rate of policers; segments are paced one by one.
 
@@ -64,14 +64,14 @@ const MIN_RTT_WINDOW: Nanos = Nanos::from_secs(10);
 const PROBE_RTT_TIME: Nanos = Nanos::from_millis(200);
 /// Window in segments of PROBE_RTT, and the least of all.
 const MIN_WINDOW: f64 = 4.0;
-/// Units of sending for which the window has room.
-const UNITS: f64 = 3.0;
-/// Bytes per second from which on a unit has two segments at least.
+/// Send quanta for which the window has room.
+const QUANTA: f64 = 3.0;
+/// Bytes per second from which on a send quantum has two segments at least.
 const PAIRS_FROM: f64 = 1_200_000.0 / 8.0;
-/// A unit is what leaves in this many seconds.
-const UNIT_TIME: f64 = 1.0 / 1024.0;
-/// Most segments of a unit.
-const LARGEST_UNIT: f64 = 127.0;
+/// A send quantum is what leaves in this many seconds.
+const QUANTUM_TIME: f64 = 1.0 / 1024.0;
+/// Most segments of a send quantum.
+const MAX_QUANTUM: f64 = 127.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -107,7 +107,7 @@ pub(crate) struct Bbr {
     lost: u64,
     /// Rates of segments sent up to here are low because of PROBE_RTT.
     quiet_until: u64,
-    /// Segments leave in units, and ACKs of several are allowed for.
+    /// With segmentation offload: ACKs of several segments are allowed for.
     aggregation: Option<Aggregation>,
 }
 
@@ -129,7 +129,7 @@ impl Bbr {
             episode: Episode::default(),
             lost: 0,
             quiet_until: 0,
-            aggregation: setup.units.then(|| Aggregation::new(mss)),
+            aggregation: setup.offload.then(|| Aggregation::new(mss)),
         };
         bbr.start_pacing(Nanos::from_millis(1));
         bbr
@@ -169,23 +169,23 @@ impl Bbr {
 
     /// The same with room for segments that wait to be paced and for delayed ACKs.
     fn target(&self, gain: f64) -> f64 {
-        self.whole_units(self.product(gain))
+        self.quantized(self.product(gain))
     }
 
-    /// A unit of sending in segments.
+    /// Segments that leave at once.
     ///
     /// Source: `bbr_tso_segs_goal`, `bbr_min_tso_segs`. The kernel counts with the MSS of plain TCP.
-    fn unit(&self) -> f64 {
+    fn send_quantum(&self) -> f64 {
         if self.aggregation.is_none() {
             return 1.0;
         }
         let least = if self.pacing_rate < PAIRS_FROM { 1.0 } else { 2.0 };
-        (self.pacing_rate * UNIT_TIME / self.mss).floor().clamp(least, LARGEST_UNIT)
+        (self.pacing_rate * QUANTUM_TIME / self.mss).floor().clamp(least, MAX_QUANTUM)
     }
 
     /// `bytes` with room for segments that wait to be paced and for delayed ACKs (`bbr_quantization_budget`).
-    fn whole_units(&self, bytes: f64) -> f64 {
-        let segments = bytes / self.mss + UNITS * self.unit();
+    fn quantized(&self, bytes: f64) -> f64 {
+        let segments = bytes / self.mss + QUANTA * self.send_quantum();
         let even = (segments / 2.0).ceil() * 2.0;
         // So that the pacing gain of 1.25 takes effect on short paths, too.
         let probing = if matches!(self.mode, Mode::ProbeBw { phase: 0, .. }) { 2.0 } else { 0.0 };
@@ -332,7 +332,7 @@ impl Bbr {
     }
 
     fn grow(&mut self, delivered: f64) {
-        let target = self.whole_units(self.product(self.window_gain()) + self.allowance());
+        let target = self.quantized(self.product(self.window_gain()) + self.allowance());
         if self.pipe.is_full() {
             self.cwnd = (self.cwnd + delivered).min(target);
         } else if self.cwnd < target || (self.rounds.delivered() as f64) < self.initial_window {

@@ -52,7 +52,7 @@ pub fn needs(row: &Algorithm, options: &Options) -> Needs {
         growth: Growth { slow_start_limit: 1, byte_counting: true },
         ssthresh_from: SsthreshFrom::Flight,
         paced: false,
-        units: false,
+        offload: false,
     };
     (row.build)(&setup, options).needs()
 }

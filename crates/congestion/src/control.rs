@@ -21,8 +21,9 @@ pub struct Setup {
     pub ssthresh_from: SsthreshFrom,
     /// The sender spaces its segments.
     pub paced: bool,
-    /// Segments leave in units, as the kernel of Linux hands them over: a controller with a model of the path has room for them.
-    pub units: bool,
+    /// Several segments are handed to the network card at once (segmentation offload), as in Linux: a controller with a model of the path has room
+    /// for its send quantum.
+    pub offload: bool,
 }
 
 /// The quantity that is halved on a loss: a controller without a rule of its own takes ssthresh from it.

@@ -19,7 +19,7 @@ pub(crate) fn setup_with(mss: u64, window: u64, ssthresh: u64, growth: Growth) -
         growth,
         ssthresh_from: SsthreshFrom::Flight,
         paced: false,
-        units: false,
+        offload: false,
     }
 }
 

@@ -112,7 +112,7 @@ fn setup() -> impl Strategy<Value = Setup> {
             growth: Growth { slow_start_limit, byte_counting },
             ssthresh_from: if paced { SsthreshFrom::Cwnd } else { SsthreshFrom::Flight },
             paced,
-            units: paced,
+            offload: paced,
         })
 }
 
@@ -394,7 +394,7 @@ fn after_a_timeout_the_threshold_is_half_the_flight() {
         growth: Growth { slow_start_limit: 1, byte_counting: true },
         ssthresh_from: SsthreshFrom::Flight,
         paced: false,
-        units: false,
+        offload: false,
     };
     for row in Registry::builtin().iter() {
         let mut cc = (row.build)(&setup, &Options::examples(row.options));
@@ -429,7 +429,7 @@ fn every_row_builds_with_its_defaults_and_names_are_unique() {
         growth: Growth { slow_start_limit: 1, byte_counting: true },
         ssthresh_from: SsthreshFrom::Flight,
         paced: false,
-        units: false,
+        offload: false,
     };
     let mut names: Vec<&str> = registry.iter().map(|row| row.name).collect();
     for row in registry.iter() {

@@ -120,7 +120,7 @@ fn control(name: &str, segments: u64) -> Box<dyn CongestionControl> {
         growth: Growth { slow_start_limit: 1, byte_counting: true },
         ssthresh_from: SsthreshFrom::Cwnd,
         paced: false,
-        units: false,
+        offload: false,
     };
     (row.build)(&setup, &Options::defaults(row.options))
 }

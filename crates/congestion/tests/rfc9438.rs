@@ -19,7 +19,7 @@ fn cubic(segments: u64) -> Box<dyn CongestionControl> {
         growth: Growth { slow_start_limit: 1, byte_counting: true },
         ssthresh_from: SsthreshFrom::Flight,
         paced: false,
-        units: false,
+        offload: false,
     };
     (row.build)(&setup, &Options::defaults(row.options))
 }

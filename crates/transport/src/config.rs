@@ -98,7 +98,7 @@ pub struct RecoveryConfig {
     pub kind: RecoveryKind,
     /// Proportional Rate Reduction (RFC 6937) instead of an immediate cut; needs SACK.
     pub prr: bool,
-    /// How it works.
+    /// Which window it reduces in proportion to, and what it sends with little in flight.
     pub prr_rule: PrrRule,
     /// Duplicate ACKs that mean a loss.
     pub dupthresh: u32,
@@ -122,19 +122,19 @@ pub struct SendingConfig {
     pub minshall: bool,
     /// Segments are spaced as Linux would space them, if the congestion control has no rate of its own.
     pub pacing: bool,
-    /// How it paces.
+    /// Which bytes its rates count.
     pub pacing_rule: PacingRule,
 }
 
-/// How a sender paces.
+/// Which bytes the rates of a sender count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PacingRule {
     /// Payload leaves at the rate, segment by segment.
     #[default]
     Ideal,
     /// Linux: rates are reckoned with the MSS without the options of MPTCP (`mss_cache`), while payload is spaced, so that a subflow paces
-    /// faster than its rate by the part of a segment that these options take; and BBR has room for the units in which the kernel hands
-    /// segments over.
+    /// faster than its rate by the part of a segment that these options take; and BBR has room for the send quantum of
+    /// segmentation offload.
     Linux,
 }
 
@@ -207,7 +207,7 @@ pub enum RtoRule {
     Ns3,
 }
 
-/// How Proportional Rate Reduction works.
+/// Forms of Proportional Rate Reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PrrRule {
     /// RFC 6937 with the slow-start reduction bound.

@@ -60,7 +60,7 @@ pub(crate) fn new_congestion(
         growth: tcp.window.growth,
         ssthresh_from: tcp.window.ssthresh_from,
         paced: tcp.sending.pacing,
-        units: tcp.sending.pacing_rule == PacingRule::Linux,
+        offload: tcp.sending.pacing_rule == PacingRule::Linux,
     })
 }
 

@@ -129,7 +129,7 @@ mod tests {
             growth: Growth { slow_start_limit: 1, byte_counting: true },
             ssthresh_from: SsthreshFrom::Flight,
             paced: false,
-            units: false,
+            offload: false,
         };
         Scalable::new(&setup, &Options::defaults(ROW.options))
     }

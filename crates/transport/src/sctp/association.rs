@@ -474,7 +474,7 @@ fn new_paths(config: &SctpConfig, congestion: &NewCongestion, paths: Vec<Address
         growth: Growth { slow_start_limit: 1, byte_counting: true },
         ssthresh_from: SsthreshFrom::Cwnd,
         paced: false,
-        units: false,
+        offload: false,
     };
     let count = paths.len();
     let path = |(index, pair): (usize, AddressPair)| Path {

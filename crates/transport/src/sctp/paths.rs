@@ -215,7 +215,7 @@ mod tests {
             growth: Growth { slow_start_limit: 1, byte_counting: true },
             ssthresh_from: SsthreshFrom::Cwnd,
             paced: false,
-            units: false,
+            offload: false,
         };
         let row = *Registry::builtin().get("sctp").expect("a registered congestion control");
         let mut timer = PathTimer::new(config.rto);

@@ -313,7 +313,7 @@ mod tests {
             growth: Growth { slow_start_limit: 1, byte_counting: true },
             ssthresh_from: SsthreshFrom::Cwnd,
             paced: false,
-            units: false,
+            offload: false,
         };
         PathWindow::new(
             (row.build)(&setup, &Options::defaults(row.options)),

@@ -93,7 +93,7 @@ mod tests {
             growth: config.window.growth,
             ssthresh_from: config.window.ssthresh_from,
             paced: config.sending.pacing,
-            units: config.sending.pacing_rule == PacingRule::Linux,
+            offload: config.sending.pacing_rule == PacingRule::Linux,
         };
         let congestion = (row.build)(&setup, &Options::defaults(row.options));
         Sender::new(Arc::clone(&config), config.segment.mss, congestion, false)
