@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-import ropewalk as rw
+import kernel_record
 
 if TYPE_CHECKING:
+    from kernel_record import Sets
     from ropewalk.results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -21,7 +22,6 @@ SCENARIO = ROOT / "crates" / "lab" / "tests" / "kernel" / "yedugundla2016.toml"
 RECORD = ROOT / "validation" / "kernel-yedugundla2016.json"
 SEEDS = 2
 SIDES = ("kernel", "simulator")
-Sets = list[tuple[str, str]]
 
 
 def umts(path: str) -> Sets:
@@ -86,15 +86,8 @@ CASES = {
 
 
 def record() -> None:
-    """Runs on the kernel what is not kept yet, and on the simulator everything."""
-    found: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-    for name, sets in CASES.items():
-        scenario = rw.Scenario.load(SCENARIO, sets)
-        kept = found.setdefault(name, {})
-        if "kernel" not in kept:
-            kept["kernel"] = figures(scenario.run(SEEDS, backend="linux"))
-        kept["simulator"] = figures(scenario.run(SEEDS))
-        RECORD.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    """Runs what is not on record."""
+    kernel_record.record(CASES, SCENARIO, SEEDS, figures, RECORD)
 
 
 def figures(results: Results) -> dict[str, float]:
