@@ -102,27 +102,37 @@ fn k2_two_paths_that_are_nearly_equal() {
 }
 
 /// Twelve runs of the kernel had one of two ends of slow start on the GEO link: a train, 24.28 to 24.31 Mbit/s without drops in six, or the delay,
-/// 23.36 to 23.80 with 409 to 892; five more 22.6 to 23.5 with 600 to 1092. A train of a quarter of a second is torn by delays that vary.
+/// 23.36 to 23.80 with 409 to 892; five more 22.6 to 23.5 with 600 to 1092. A train of a quarter of a second is torn by delays that vary. With 0.5 ms of
+/// variation some seeds drop more than any run of the kernel; these are held to their present number.
 #[test]
 fn k3_a_short_path_and_a_geo_link() {
-    let vary =
-        |ms: u32| format!(r#"{{ kind = "uniform", min = "{ms}ms", max = "{ms}300us", reorder = false }}"#);
-    let (short, geo) = (vary(25), vary(280));
-    let sets = [("path.a.both.delay", &*short), ("path.b.both.delay", &*geo)];
-    let mut ends = [0, 0];
-    for seed in 1..=10 {
-        let tables = run_seeds("k3.toml", &sets, vec![seed], false);
-        let (rate, drops) = (goodput(&tables, "up"), drops(&tables, "b.up"));
-        if drops == 0.0 {
-            near("K3, a train", rate, 24.30, 0.05);
-            ends[0] += 1;
-        } else {
-            near("K3, the delay", rate, 23.58, 0.05);
-            drops_near("K3, GEO link", drops, (409.0, 1092.0));
-            ends[1] += 1;
+    for (microseconds, outside) in [(300, 0), (500, 2)] {
+        let vary = |ms: u32| {
+            format!(
+                r#"{{ kind = "uniform", min = "{ms}ms", max = "{ms}{microseconds}us", reorder = false }}"#
+            )
+        };
+        let (short, geo) = (vary(25), vary(280));
+        let sets = [("path.a.both.delay", &*short), ("path.b.both.delay", &*geo)];
+        let (mut ends, mut more) = ([0, 0], 0);
+        for seed in 1..=10 {
+            let tables = run_seeds("k3.toml", &sets, vec![seed], false);
+            let (rate, drops) = (goodput(&tables, "up"), drops(&tables, "b.up"));
+            if drops == 0.0 {
+                near("K3, a train", rate, 24.30, 0.05);
+                ends[0] += 1;
+            } else if drops > 1.25 * 1092.0 {
+                near("K3, the least of the kernel", rate, 22.6, 0.05);
+                more += 1;
+            } else {
+                near("K3, the delay", rate, 23.58, 0.05);
+                drops_near("K3, GEO link", drops, (409.0, 1092.0));
+                ends[1] += 1;
+            }
         }
+        assert!(ends.iter().all(|count| *count >= 1), "trains and delays: {ends:?}");
+        assert_eq!(more, outside, "seeds with more drops than the kernel, {microseconds} us");
     }
-    assert!(ends.iter().all(|count| *count >= 1), "trains and delays: {ends:?}");
 }
 
 /// The receive buffer is reconsidered once per round trip of the slowest subflow that has brought data. The kernel offered 393,344 bytes at
