@@ -72,7 +72,9 @@ def test_a_small_receive_buffer_is_the_cause_and_a_larger_one_the_cure(
     changed = ropewalk("run", file, "--json", *(word for text in best["set"] for word in ("--set", text)))
     rate = json.loads(changed.stdout)["flows"][0]["goodput_bit_s"]["mean"]
     before = json.loads(ropewalk("run", file, "--json").stdout)["flows"][0]["goodput_bit_s"]["mean"]
-    assert rate / before == pytest.approx(best["goodput_ratio"]["mean"], rel=0.1)
+    # Trials vary the delays a little, so that a lucky order of packets is no cure: the run is one of them.
+    told = best["goodput_ratio"]
+    assert rate / before == pytest.approx(told["mean"], abs=told["ci95"])
 
 
 def test_the_diagnosis_does_not_depend_on_threads(operator: rw.Scenario) -> None:
