@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -80,23 +80,30 @@ def results() -> rw.Results:
     return rw.Scenario.parse(SMALL, "small.toml").run(trace=True)
 
 
+def left_alone(place: Path) -> Iterator[Path]:
+    """A directory that tests share. A test that writes into it changes what others find, so it has to fail."""
+    before = sorted(place.rglob("*"))
+    yield place
+    assert sorted(place.rglob("*")) == before, "a test has written into results that other tests read"
+
+
 @pytest.fixture(scope="session")
-def ran(results: rw.Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def ran(results: rw.Results, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The same, written down."""
     place = tmp_path_factory.mktemp("ran") / "out"
     results.write(place)
-    return place
+    yield from left_alone(place)
 
 
 @pytest.fixture(scope="session")
-def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Results of a study with time series and a baseline."""
     from study_files import FACTORS_START, STUDY, write_study
 
     place = tmp_path_factory.mktemp("studied")
     text = STUDY[:FACTORS_START] + "series = 1\n" + STUDY[FACTORS_START:]
     rw.Study.load(write_study(place, text)).run(place / "out")
-    return place / "out"
+    yield from left_alone(place / "out")
 
 
 def scenario_files() -> list[Path]:

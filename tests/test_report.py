@@ -38,8 +38,8 @@ PATIENCE_S = 20.0
 
 
 @pytest.fixture(scope="session")
-def page(studied: Path) -> Path:
-    return report.write(studied)
+def page(studied: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report.write(studied, tmp_path_factory.mktemp("page") / "report.html")
 
 
 def data_of(text: str) -> dict[str, Any]:
@@ -357,8 +357,10 @@ def visible(driver: webdriver.Chrome, selector: str) -> list[Any]:
     return [one for one in driver.find_elements(By.CSS_SELECTOR, selector) if one.is_displayed()]
 
 
-def test_a_browser_opens_it_without_complaint(chromium: webdriver.Chrome, page: Path, ran: Path) -> None:
-    for path in (page, report.write(ran)):
+def test_a_browser_opens_it_without_complaint(
+    chromium: webdriver.Chrome, page: Path, ran: Path, tmp_path: Path
+) -> None:
+    for path in (page, report.write(ran, tmp_path / "report.html")):
         for width, height in ((1366, 768), (390, 844)):
             show(chromium, path, width, height)
             assert draw_all(chromium) >= 5
