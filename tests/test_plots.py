@@ -151,7 +151,9 @@ def test_equal_curves_and_points_stay_visible_below_one_another() -> None:
     curves = [Line(name, x, x + shift) for name, shift in (("a", 0.0), ("b", 0.001), ("c", 1.0), ("d", 0.0))]
     points = [Points(name, 1.0, 1.0, PALETTE[0], "circle", None, "", "") for name in "ef"]
     widths = [mark.width for mark in apart([*curves, *points]) if isinstance(mark, Line)]
-    assert widths[0] > widths[1] > widths[2] == widths[3] == curves[0].width
+    # A point on each side of a curve is what the eye sees on paper and on a screen.
+    assert widths[0] >= widths[1] + 1.0 >= widths[2] + 2.0
+    assert widths[2] == widths[3] == curves[0].width
     sizes = [mark.size for mark in apart(points) if isinstance(mark, Points)]
     assert sizes[0] > sizes[1] == 1.0
 

@@ -20,8 +20,8 @@ NEAR = 0.005
 """Lines no further apart than this share of the plot look like one line."""
 MUCH = 0.4
 """The share of its points in which a curve must lie on another to hide it."""
-STEP = 1.3
-"""Points by which a curve is wider than the one on it, if that is as wide as curves are."""
+WIDER = 1.3
+"""Points (1/72 inch) by which a curve is wider than the one on it, if that is as wide as curves are."""
 GROWTH = 1.35
 """Times by which a symbol is larger than the one on it."""
 MOST = 3
@@ -35,7 +35,7 @@ def apart(marks: Sequence[Mark]) -> list[Mark]:
     for place, mark in enumerate(marks):
         if isinstance(mark, Line) and len(mark.x):
             above = sum(_same_line(mark, other, reach) for other in marks[place + 1 :])
-            found[place] = replace(mark, width=mark.width + STEP * min(above, MOST))
+            found[place] = replace(mark, width=mark.width + WIDER * min(above, MOST))
         elif isinstance(mark, Points):
             above = sum(_same_point(mark, other, reach) for other in marks[place + 1 :])
             found[place] = replace(mark, size=mark.size * GROWTH ** min(above, MOST))
@@ -75,7 +75,7 @@ def _near(one: Reals | float, other: Reals | float, reach: float) -> NDArray[np.
 ROW = 0.06
 """Height of a label as a share of that of a panel."""
 STEP, STEPS = 0.01, 100
-"""In which a free place is looked for."""
+"""Distance between two places that are tried for a label, and how many are tried on each side."""
 BESIDE = 0.3
 """Labels nearer to each other than this share of the width could overlap."""
 RIGHT = 0.72
