@@ -79,3 +79,50 @@ fn tree(profile: &str) -> Option<&'static Table> {
 pub(crate) fn trees() -> &'static [(&'static str, Table)] {
     &TREES
 }
+
+#[cfg(test)]
+mod tests {
+    use document::keys::Fallback;
+
+    use super::*;
+    use crate::keys::TRANSPORT;
+
+    /// Tables for one kind of transport.
+    const PARTS: [&str; 4] = ["mptcp", "sctp", "cmt-sctp", "udp"];
+    /// Words about the profile, and options of algorithms, which `option` reads.
+    const ABOUT: [&str; 4] = ["summary", "source", "like", "options"];
+
+    /// Names in `table` that no transport takes from a profile.
+    fn unread(table: &Table, kind: Option<&str>) -> Vec<String> {
+        let read = |name: &str| {
+            TRANSPORT.key(name).is_some_and(|key| {
+                matches!(key.default, Fallback::Profile) && (kind.is_none() || key.exists_with(kind))
+            })
+        };
+        table.entries.iter().map(|entry| entry.key.clone()).filter(|name| !read(name)).collect()
+    }
+
+    #[test]
+    fn every_value_of_a_profile_is_read() {
+        for (name, tree) in trees() {
+            let others: Vec<String> = unread(tree, None)
+                .into_iter()
+                .filter(|key| !ABOUT.contains(&key.as_str()) && !PARTS.contains(&key.as_str()))
+                .collect();
+            assert!(others.is_empty(), "{name}: no transport reads {others:?} from its profile");
+            for part in PARTS {
+                let others = tree.table(part).map_or_else(Vec::new, |table| unread(table, Some(part)));
+                assert!(others.is_empty(), "{name}: {part} does not read {others:?} from its profile");
+            }
+        }
+    }
+
+    /// The keys that a profile may leave out have a meaning without it.
+    #[test]
+    fn a_profile_may_have_any_setting_of_the_timer_and_of_recovery() {
+        for name in ["rto_estimator", "multiple_fast_retransmits", "flight_after_timeout", "prr_rule"] {
+            let key = TRANSPORT.key(name).expect("a key");
+            assert!(matches!(key.default, Fallback::Profile), "{name} ignores the profile");
+        }
+    }
+}

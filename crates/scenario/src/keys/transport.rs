@@ -173,7 +173,7 @@ pub(crate) static TRANSPORT: Section = Section {
         Key {
             name: "rto_estimator",
             kind: words(RtoRule::WORDS),
-            default: Fallback::Absent,
+            default: Fallback::Profile,
             doc: "RFC 6298 if absent; `ns3`: as ns-3.19, in whole milliseconds, and every partial ACK restarts the timer",
             only: &["tcp", "mptcp"],
         },
@@ -241,7 +241,7 @@ pub(crate) static TRANSPORT: Section = Section {
         Key {
             name: "multiple_fast_retransmits",
             kind: FLAG,
-            default: Fallback::Absent,
+            default: Fallback::Profile,
             doc: "with `recovery = \"newreno\"`: duplicate ACKs after a timeout start a fast recovery, too, as in ns-3.19; \
                   RFC 6582 if absent",
             only: &["tcp", "mptcp"],
@@ -249,7 +249,7 @@ pub(crate) static TRANSPORT: Section = Section {
         Key {
             name: "flight_after_timeout",
             kind: words(FlightAfterTimeout::WORDS),
-            default: Fallback::Absent,
+            default: Fallback::Profile,
             doc: "FlightSize after a timeout: the data retransmitted since, or all that is outstanding, as in \
                   ns-3.19; the former if absent",
             only: &["tcp", "mptcp"],
