@@ -81,7 +81,7 @@ def results() -> rw.Results:
 
 
 def left_alone(place: Path) -> Iterator[Path]:
-    """A directory that tests share. A test that writes into it changes what others find, so it has to fail."""
+    """A directory that tests share. A test that writes into it changes what others find, so it fails."""
     before = sorted(place.rglob("*"))
     yield place
     assert sorted(place.rglob("*")) == before, "a test has written into results that other tests read"
