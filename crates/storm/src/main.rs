@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use storm::{Case, Grammar, Outcome, judge, minimise};
 
-/// CPU time that a scenario may take before it is stopped.
-const ALLOWED: Duration = Duration::from_secs(10);
+/// CPU time that a scenario may take before it is stopped. Nearly all take less than a tenth of a second; with ten seconds, one in 250 scenarios
+/// took half of the time of all.
+const ALLOWED: Duration = Duration::from_secs(3);
 /// Runs for making one failure smaller.
 const TRIES: usize = 600;
 /// Scenarios between two lines of the report.

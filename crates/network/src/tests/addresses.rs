@@ -182,6 +182,30 @@ fn middleboxes_while_a_subflow_joins() {
     }
 }
 
+/// The middlebox begins at any time of a short transfer, also when both DATA_FINs are acknowledged and only the FINs of TCP are left: what is
+/// complete has not failed. Another flow delays the SYN of the second subflow.
+#[test]
+fn middleboxes_at_the_end_of_a_transfer() {
+    for packets in 1..25 {
+        for segments in [1, 3, 5] {
+            let text = format!(
+                "name = \"strip\"\nduration = \"20s\"\n[[path]]\nname = \"a\"\n\
+                 up = {{ rate = \"239kbit/s\", delay = \"20ms\", strip_mptcp = {packets} }}\n\
+                 down = {{ rate = \"395kbit/s\", delay = \"1ms\" }}\n\
+                 [[flow]]\nname = \"other\"\nfrom = \"terminal\"\nto = \"server\"\nstart = \"20ms\"\n\
+                 app = {{ kind = \"bulk\", size = \"15kB\" }}\n\
+                 transport = {{ kind = \"tcp\", initial_window = 4 }}\n\
+                 [[flow]]\nname = \"up\"\nfrom = \"terminal\"\nto = \"server\"\n\
+                 app = {{ kind = \"bulk\", size = \"{}B\" }}\n\
+                 transport = {{ kind = \"mptcp\", path_manager = \"ndiffports\" }}\n",
+                1424 * segments
+            );
+            let flow = &checked(&text, 1).flows[1];
+            assert!(flow.completed && flow.failure.is_none(), "{:?}: {text}", flow.failure);
+        }
+    }
+}
+
 /// A middlebox on the second path keeps it from joining, or costs it when it appears.
 #[test]
 fn middleboxes_on_the_second_path() {
