@@ -321,3 +321,56 @@ def test_what_a_link_lacks_is_asked_for(ropewalk: Ropewalk, tmp_path: Path) -> N
         assert found in done.stderr
         assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("time_s,down_mbit,rtt_ms\n0,1,20\n1,1e302,20\n", "down of 1e+308 at 1 s"),
+        ("time_s,down_mbit,rtt_ms\n0,1,20\n1,1,1e308\n", "rtt of 1e+305 at 1 s"),
+        ("time_s,down_mbit,rtt_ms\n0,1,20\n3e9,1,20\n", r"samples over 3e\+09 s"),
+    ],
+)
+def test_numbers_that_no_link_can_have_are_refused(tmp_path: Path, text: str, found: str) -> None:
+    """Such values were written into a scenario that could not be read, or ended in a traceback."""
+    file = tmp_path / "numbers.csv"
+    file.write_text(text, encoding="utf-8")
+    columns: dict[str, tuple[str, str | None]] = {"down": ("down_mbit", "Mbit/s")}
+    with pytest.raises(MeasurementError, match=found.replace("+3", r"\+3")):
+        read(file, "csv", Options(columns=columns))
+
+
+def test_a_probe_at_no_time_is_refused(tmp_path: Path) -> None:
+    trip = '{{"timestamps": {{"client": {{"send": {{"wall": {}}}}}}}, "delay": {{"rtt": 2e7}}, "lost": "{}"}}'
+    trips = f"{trip.format(17e17, 'false')}, {trip.format('NaN', 'true_up')}"
+    file = tmp_path / "irtt.json"
+    file.write_text(f'{{"round_trips": [{trips}]}}', encoding="utf-8")
+    with pytest.raises(MeasurementError, match="a probe at nan s"):
+        read(file, "irtt", Options())
+
+
+def test_a_measurement_of_weeks_becomes_a_scenario_that_can_be_read(
+    ropewalk: Ropewalk, tmp_path: Path
+) -> None:
+    """A duration of more than a million seconds was written with an exponent, which no scenario has."""
+    file = tmp_path / "weeks.csv"
+    rows = "".join(f"{at},1,20\n" for at in (0, 1_234_567, 2_345_678))
+    file.write_text(f"time_s,down_mbit,rtt_ms\n{rows}", encoding="utf-8")
+    done = ropewalk("import", file, "--out", tmp_path, "--column", "down=down_mbit:Mbit/s")
+    assert done.returncode == 0, done.stderr
+    assert Scenario.load(tmp_path / "link.toml").duration_s == pytest.approx(3_518_517)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [["--down", "1e18bit/s"], ["--down", "99999999Gbit/s"], ["--up", "-1bit/s"], ["--delay", "1e18s"]],
+)
+def test_an_option_that_no_link_can_have_leaves_no_file(
+    ropewalk: Ropewalk, tmp_path: Path, option: list[str]
+) -> None:
+    file = tmp_path / "rtt.csv"
+    file.write_text("time_s,down_mbit\n0,20\n1,20\n", encoding="utf-8")
+    done = ropewalk("import", file, "--out", tmp_path / "made", *option)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{option[0]}: found ")
+    assert not (tmp_path / "made").exists()

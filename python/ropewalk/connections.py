@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,6 @@ from ropewalk.fitted import Fitted, Packets, fit, nearest
 from ropewalk.results import CAPTURED, Origin, Results, Totals
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
 
@@ -93,5 +93,6 @@ def read(files: Sequence[str | os.PathLike[str]]) -> Reading:
     tables, problems, totals = _core.read_captures(files)
     frames = {name: pl.DataFrame(columns) for name, columns in tables}
     packets = Packets(frames.pop("samples"), frames.pop("silences"), frames.pop("losses"))
-    names = ", ".join(Path(file).name for file in files)
+    # A name that is not UTF-8 text is shown as far as it is.
+    names = ", ".join(os.fsencode(Path(file).name).decode(errors="replace") for file in files)
     return Reading(names, packets, frames, totals, problems)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ropewalk.disk import write_whole
+from ropewalk.visible import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,13 +194,13 @@ def losses(levels: Series, threshold: float) -> Series:
 def write(path: str | Path, at: Series, values: Series, comment: Sequence[str] = ()) -> None:
     """Writes lines `time,value` for link models; of a value that repeats only the ends."""
     rounded = [f"{value:.4f}" for value in values]
-    lines = [f"# {line}" for line in comment]
+    lines = [one_line(f"# {line}") for line in comment]
     before = [None, *rounded[:-1]]
     after = [*rounded[1:], None]
     for time, text, *neighbours in zip(at, rounded, before, after, strict=True):
         if neighbours != [text, text]:
             lines.append(f"{time:.10g},{text}")
-    write_whole(Path(path), ("\n".join(lines) + "\n").encode(), lasting=False)
+    write_whole(Path(path), ("\n".join(lines) + "\n").encode(errors="backslashreplace"), lasting=False)
 
 
 def _rain(site: Site, percent: float, rain_rate: float | None) -> float:

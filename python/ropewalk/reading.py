@@ -13,6 +13,25 @@ PIPES = (Path("/dev/stdin"), Path("/dev/fd"), Path("/proc/self/fd"))
 """Standard input, and what a shell writes for `<(command)`."""
 
 
+def name(path: str | os.PathLike[str]) -> str:
+    """The name of a file as text, for messages and for what is written about it.
+
+    Raises:
+        OSError: its bytes are not UTF-8 text.
+    """
+    found = os.fsdecode(path)
+    try:
+        found.encode()
+    except UnicodeEncodeError:
+        raise _refused(errno.EILSEQ, "the name is not UTF-8 text: rename it", path) from None
+    return found
+
+
+def shown(text: str) -> str:
+    """The text with `?` for what is not UTF-8: the name of a folder of results may have any bytes."""
+    return text.encode(errors="replace").decode()
+
+
 def content(path: str | os.PathLike[str], largest: int | None = None) -> bytes:
     """The bytes of a regular file, or of a pipe that the shell has opened.
 

@@ -41,10 +41,10 @@ class Scenario:
                 "Scenario.from_dict takes keys, Scenario.load a file"
             )
         self._text = text
-        self._name = name
+        self._name = reading.shown(name)
         self._overrides = tuple(overrides)
         try:
-            self._document = _core.Document.parse(text, name, list(overrides))
+            self._document = _core.Document.parse(text, self._name, list(overrides))
         except _core.InvalidScenario as error:
             raise ScenarioError.from_core(error) from None
 
@@ -57,16 +57,17 @@ class Scenario:
             overrides: `(key, value)` pairs as after `--set`: values are TOML, or bare text.
 
         Raises:
-            OSError: the file cannot be read.
+            OSError: the file cannot be read, or its name is not UTF-8 text.
             ScenarioError: it has mistakes.
         """
+        name = reading.name(path)
         try:
             text = reading.text(path)
         except UnicodeDecodeError as error:
             raise ScenarioError(
                 f"{path}: not UTF-8 text (byte {error.start})\n  fix: save it as UTF-8"
             ) from None
-        return cls(text, str(path), overrides)
+        return cls(text, name, overrides)
 
     @classmethod
     def from_dict(cls, keys: Mapping[str, Value], name: str = "<dict>") -> Scenario:

@@ -15,18 +15,23 @@ if TYPE_CHECKING:
 
 BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 """Characters that change the direction of text (Unicode Standard Annex 9)."""
-CONTROLS = (*(c for c in range(0x20) if chr(c) not in "\t\n\r"), *range(0x7F, 0xA0))
-"""Control characters of terminals: C0 without tab and line ends, DEL, C1."""
-_SHOWN = {character: f"\\u{character:04x}" for character in (*BIDI, *CONTROLS)}
+CONTROLS = (*(c for c in range(0x20) if chr(c) not in "\t\n"), *range(0x7F, 0xA0))
+"""Control characters of terminals: C0 without tab and line feed, DEL, C1.
+
+A carriage return is one of them: what follows it would be written over its line.
+"""
+HALVES = range(0xD800, 0xE000)
+"""Surrogates: bytes in the names of files that are not UTF-8, which no file can hold as text."""
+_SHOWN = {character: f"\\u{character:04x}" for character in (*BIDI, *CONTROLS, *HALVES)}
 _BREAKS = {ord(character): escape for character, escape in (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))}
-_IN_JSON = {character: f"\\\\u{character:04x}" for character in BIDI} | {ord("<"): "\\u003c"}
+_IN_JSON = {character: f"\\\\u{character:04x}" for character in (*BIDI, *HALVES)} | {ord("<"): "\\u003c"}
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 """How a cell begins that spreadsheets evaluate: also with the wide forms of the signs."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
 
 
 def visible(text: str) -> str:
-    """Characters of direction and control as escapes (`u202e` after a backslash); others unchanged."""
+    """Characters of direction and control and surrogates as escapes (`u202e` after a backslash)."""
     return text.translate(_SHOWN)
 
 

@@ -18,7 +18,7 @@ from ropewalk.cli.kinds import is_study, refuse_other_kind
 from ropewalk.cli.measure import import_
 from ropewalk.cli.options import WholeNumber, as_json, directory, executor, overrides, pairs_of, units
 from ropewalk.cli.rain import rain
-from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
+from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported, tell
 from ropewalk.cli.reproduce import reproduce
 from ropewalk.disk import write_whole
 from ropewalk.errors import ScenarioError
@@ -471,7 +471,7 @@ def opportunities(*, file: Path, link: str, seed: int, overrides: tuple[str, ...
             sys.stdout.write(text)
         else:
             write_whole(out, text.encode(), lasting=False)
-            sys.stdout.write(f"{count(text.count(chr(10)), 'time')} in {out}\n")
+            tell(f"{count(text.count(chr(10)), 'time')} in {out}")
 
 
 app.add_command(rain)

@@ -14,7 +14,7 @@ import click
 from ropewalk.bonding import DEFAULT_SEEDS, FORM, BondedPath, Bonding, parse_path
 from ropewalk.cli.options import WholeNumber, as_json, overrides, pairs_of
 from ropewalk.cli.progress import Progress
-from ropewalk.cli.reporting import WRONG_INPUT, fail, reported
+from ropewalk.cli.reporting import WRONG_INPUT, fail, reported, tell
 from ropewalk.disk import write_whole
 from ropewalk.errors import ScenarioError
 from ropewalk.scenario import MAX_REPLICATIONS, Scenario
@@ -229,7 +229,7 @@ def init(
             return
         write_whole(file, text.encode(), lasting=False)
         name = shlex.quote(str(file))
-        sys.stdout.write(f"{file}: {bonding.title}\n  ropewalk run {name}\n  ropewalk why {name}\n")
+        tell(f"{file}: {bonding.title}\n  ropewalk run {name}\n  ropewalk why {name}")
 
 
 new = copy.copy(init)

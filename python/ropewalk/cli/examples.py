@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ropewalk.cli.options import directory
-from ropewalk.cli.reporting import WRONG_INPUT, fail, reported
+from ropewalk.cli.reporting import WRONG_INPUT, fail, reported, tell
 from ropewalk.numbers import count
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def examples(*, names: tuple[str, ...], every: bool, out: Path | None) -> None:
             whole = example.kind == "reproduction"
             command = shlex.join(["ropewalk", USE[example.kind], str(folder if whole else copies[0])])
             shown = f"{folder}: {count(len(copies), 'file')}" if whole else ", ".join(map(str, copies))
-            sys.stdout.write(f"{shown}\n  {command}\n")
+            tell(f"{shown}\n  {command}")
 
 
 def _named(name: str, found: list[shipped.Example]) -> shipped.Example:

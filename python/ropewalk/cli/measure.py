@@ -11,8 +11,9 @@ import click
 
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported
 from ropewalk.disk import write_whole
+from ropewalk.errors import ScenarioError
 from ropewalk.quantities import BITS_PER_S, SECONDS, quantity
-from ropewalk.scenario import Scenario
+from ropewalk.scenario import Scenario, toml_value
 
 if TYPE_CHECKING:
     from ropewalk.measured.link import Part
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
 
 FORMATS = ("ping", "irtt", "iperf3", "flent", "mahimahi", "csv")
 NAME = re.compile(r"[A-Za-z0-9_-]+")
+LINK = """\
+duration = "1s"
+[[path]]
+name = "link"
+both = {{ rate = {rate}, delay = {delay} }}
+[[flow]]
+name = "flow"
+from = "terminal"
+to = "server"
+transport = {{ kind = "tcp" }}
+"""
+"""A scenario that checks the values of options before anything is written."""
 COLUMNS = ("time", "down", "up", "rtt", "loss")
 
 
@@ -129,6 +142,12 @@ def _check(option: str, text: str | None, units: dict[str, float]) -> None:
         quantity(text, units)
     except ValueError as error:
         fail(f"{option}: {error}", WRONG_INPUT)
+    given = {"rate": "1Mbit/s", "delay": "10ms", "rate" if units is BITS_PER_S else "delay": text}
+    try:
+        Scenario.parse(LINK.format(**{key: toml_value(value) for key, value in given.items()}))
+    except ScenarioError as error:
+        wrong = error.diagnostics[0]
+        fail(f"{option}: {wrong.message}\n  fix: {wrong.help}", WRONG_INPUT)
 
 
 def _columns(given: tuple[str, ...]) -> dict[str, tuple[str, str | None]]:

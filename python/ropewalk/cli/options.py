@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ropewalk import reading
 from ropewalk.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def pairs_of(overrides: Sequence[str]) -> list[tuple[str, str]]:
     """The arguments of `--set`, as keys and values."""
     pairs = []
     for text in overrides:
+        if reading.shown(text) != text:
+            raise ScenarioError(f"--set {text}: not UTF-8 text\n  fix: write it as UTF-8")
         key, equals, value = text.partition("=")
         if not equals:
             raise ScenarioError(f"--set {text}: no `=`\n  fix: write KEY=VALUE, as in --set duration=10s")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from ropewalk.cli.options import WholeNumber
-from ropewalk.cli.reporting import WRONG_INPUT, fail, reported
+from ropewalk.cli.reporting import WRONG_INPUT, fail, reported, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,7 +111,7 @@ def rain(
             models.write(out, at, values, [shlex.join(["ropewalk", *sys.argv[1:]]), f"time in s, {what}"])
         except models.RainError as error:
             fail(str(error), WRONG_INPUT)
-        sys.stdout.write(f"{out}: {what}; deepest attenuation {attenuation.max():.2f} dB\n")
+        tell(f"{out}: {what}; deepest attenuation {attenuation.max():.2f} dB")
 
 
 def _depth(depth: dict[str, float | None]) -> str:

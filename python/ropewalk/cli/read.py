@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ropewalk import connections, disk, provenance, store
 from ropewalk.cli.columns import Column, show_table
-from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, complain, describe, fail, next_step, refuse_others
+from ropewalk.cli.reporting import (
+    RUN_FAILED,
+    WRONG_INPUT,
+    complain,
+    describe,
+    fail,
+    next_step,
+    refuse_others,
+    tell,
+)
 from ropewalk.cli.tables import NONE, printer
 from ropewalk.numbers import figure
 
@@ -87,7 +97,7 @@ def anonymise(files: tuple[Path, ...], out: Path) -> None:
         out.unlink(missing_ok=True)
         fail("no TCP packet could be read", RUN_FAILED)
     others = f"; {done.left_out} others are left out" if done.left_out else ""
-    sys.stdout.write(f"{done.written} TCP packets without addresses, payload and keys in {out}{others}\n")
+    tell(f"{done.written} TCP packets without addresses, payload and keys in {out}{others}")
 
 
 def execute(order: ReadOrder) -> None:
@@ -113,7 +123,7 @@ def execute(order: ReadOrder) -> None:
     else:
         _print(reading)
     for line in written:
-        (sys.stderr if order.as_json else sys.stdout).write(f"{line}\n")
+        tell(line, aside=order.as_json)
 
 
 def _written(reading: connections.Reading, order: ReadOrder) -> Iterator[str]:
@@ -123,7 +133,8 @@ def _written(reading: connections.Reading, order: ReadOrder) -> Iterator[str]:
             disk.write_whole(order.scenario, reading.nearest().text.encode(), lasting=False)
         except OSError as error:
             fail(f"--scenario {order.scenario}: cannot be written: {describe(error)}", RUN_FAILED)
-        yield f"{order.scenario} is fitted to {reading.fitted.flow}; ropewalk run {order.scenario}"
+        command = f"ropewalk run {shlex.quote(str(order.scenario))}"
+        yield f"{order.scenario} is fitted to {reading.fitted.flow}; {command}"
     if order.out is not None:
         try:
             reading.write(order.out)

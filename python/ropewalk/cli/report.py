@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail
+from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, tell
 from ropewalk.report.source import ReportError
 from ropewalk.store import check_writable
 
@@ -57,7 +56,7 @@ def write_report(directory: Path, out: Path | None, seed: int | None, case: str 
         text = report.build(directory, run=seed, case=case)
         with _writing(target):
             report.save(text, target)
-    sys.stdout.write(f"{target} ({len(text.encode()) / 1e6:.1f} MB)\n")
+    tell(f"{target} ({len(text.encode()) / 1e6:.1f} MB)")
 
 
 def write_figures(
@@ -87,7 +86,7 @@ def write_figures(
             place = target if section.case is None else target / folders[section.case]
             with _writing(target):
                 count += len(plots.write(section.charts, place, wanted))
-        sys.stdout.write(f"{count} files in {target}/\n")
+        tell(f"{count} files in {target}/")
 
 
 def write_export(directory: Path, form: str, out: Path | None) -> None:
@@ -98,4 +97,4 @@ def write_export(directory: Path, form: str, out: Path | None) -> None:
         with _writing(directory if out is None else out):
             check_writable(directory if out is None else out)
         written = export(directory, form, out)
-        sys.stdout.write(f"{len(written)} files in {written[0].parent}/\n")
+        tell(f"{len(written)} files in {written[0].parent}/")

@@ -38,6 +38,14 @@ def fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
+def tell(message: str, *, aside: bool = False) -> None:
+    """Writes lines for the user, with `aside` to stderr.
+
+    The name of a file can have characters that command a terminal: they are shown as escapes.
+    """
+    (sys.stderr if aside else sys.stdout).write(f"{visible(message)}\n")
+
+
 def complain(message: str) -> None:
     """Writes a message to stderr, broken into lines where that is a terminal."""
     text = visible(message)

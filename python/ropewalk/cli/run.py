@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from ropewalk import backends, provenance, store
 from ropewalk.captures import SNAP, Capture
 from ropewalk.cli.progress import Progress
-from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, next_step, refuse_others
-from ropewalk.visible import visible
+from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, next_step, refuse_others, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,5 +143,5 @@ def _write_plots(results: Results, order: Order, out: Path, before: str | None) 
         results.plot.write(out / store.PLOTS)
         written += f", plots in {out / store.PLOTS}/"
     if before is not None:
-        written += visible(f", in place of earlier results of {before}")
-    (sys.stderr if order.as_json else sys.stdout).write(f"{written}\n{next_step(out)}\n")
+        written += f", in place of earlier results of {before}"
+    tell(f"{written}\n{next_step(out)}", aside=order.as_json)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ropewalk.cli.progress import Progress
-from ropewalk.cli.reporting import WRONG_INPUT, fail, next_step
+from ropewalk.cli.reporting import WRONG_INPUT, fail, next_step, tell
 from ropewalk.visible import visible
 from ropewalk.why import kept, why
 
@@ -72,4 +72,4 @@ def execute(scenario: Scenario, order: WhyOrder) -> None:
         sys.stdout.flush()
         raise failure
     if order.out is not None:
-        (sys.stderr if order.as_json else sys.stdout).write(f"\n{next_step(order.out)}\n")
+        tell(f"\n{next_step(order.out)}", aside=order.as_json)

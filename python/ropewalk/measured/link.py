@@ -12,6 +12,7 @@ from ropewalk.measured.model import MeasurementError, Opportunities, Options, Qu
 from ropewalk.numbers import figure
 from ropewalk.quantities import BITS_PER_S, SECONDS, quantity
 from ropewalk.scenario import toml_value
+from ropewalk.visible import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,7 +182,7 @@ def _trace(part: Part) -> str:
     if isinstance(part, Opportunities):
         return part.text if part.text.endswith("\n") else f"{part.text}\n"
     header, factor = HEADERS[part.quantity]
-    lines = [f"# from {part.source}".replace("\n", " "), f"time_s,{header}"]
+    lines = [one_line(f"# from {part.source}"), f"time_s,{header}"]
     last = -1.0
     for at, value in zip(part.times, part.values, strict=True):
         time = round(at, 6)
@@ -198,10 +199,10 @@ def scenario(link: Link) -> str:
         _direction(link, Quantity.UP, Quantity.LOSS_UP),
     ]
     lines = [
-        *(f"# {line}" for line in told(link)),
+        *(one_line(f"# {line}") for line in told(link)),
         "# The goodput of a transfer is what its transport got of the rate: a link has at least that much.",
         f"name     = {toml_value(link.name)}",
-        f"duration = {toml_value(f'{link.span_s:g}s')}  # as long as the measurements",
+        f"duration = {toml_value(f'{link.span_s:.0f}s')}  # as long as the measurements",
         "",
         "[[path]]",
         f"name = {toml_value(link.name)}",

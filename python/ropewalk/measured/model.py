@@ -23,6 +23,10 @@ LARGEST = 1 << 28
 """Bytes: a larger file is refused."""
 
 
+LONGEST_S = 365 * 86_400
+"""Seconds that a measurement may last: a scenario has no more."""
+
+
 class MeasurementError(ScenarioError):
     """A measurement cannot be read, or does not say enough."""
 
@@ -42,6 +46,12 @@ class Quantity(enum.StrEnum):
     LOSS = "loss"
     LOSS_DOWN = "loss-down"
     LOSS_UP = "loss-up"
+
+
+FASTEST = 1e13
+"""bit/s of the fastest link of a scenario."""
+LARGEST_VALUE = dict.fromkeys((Quantity.DOWN, Quantity.UP), FASTEST) | {Quantity.RTT: 2 * 86_400.0}
+"""Largest value of a quantity that a link can have; probabilities end at 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +142,7 @@ def load(path: Path, options: Options) -> Source:
         OSError: it cannot be read.
         MeasurementError: it is no text, or too large.
     """
+    reading.name(path)
     about = path.stat()
     if not stat.S_ISREG(about.st_mode):
         raise MeasurementError.at(path, None, "not a file", "give a file that the tool wrote")
@@ -165,14 +176,17 @@ def series(
     if not samples:
         raise source.wrong(None, f"no samples of {quantity.value}", "give a file with measurements")
     for at, value in samples:
-        if not (math.isfinite(at) and math.isfinite(value) and value >= 0):
+        largest = LARGEST_VALUE.get(quantity, 1.0)
+        if not (math.isfinite(at) and 0 <= value <= largest):
             found = f"{quantity.value} of {value:g} at {at:g} s"
-            raise source.wrong(None, found, "remove the sample: values are numbers from 0 on")
+            raise source.wrong(None, found, f"remove the sample: values are numbers from 0 to {largest:g}")
     if began is not None and not math.isfinite(began):
         began = None
     by_time = dict(sorted(samples, key=lambda pair: pair[0]))
     first = next(iter(by_time))
     times = tuple(at - first for at in by_time)
+    if not times[-1] <= LONGEST_S:
+        raise source.wrong(None, f"samples over {times[-1]:g} s", "cut it into parts of a year at most")
     return Series(quantity, source.name, times, tuple(by_time.values()), began)
 
 
@@ -187,6 +201,8 @@ def losses(
         probes: when each was sent, and whether it was lost.
         began: as in `Series`.
     """
+    if wrong := [at for at, _ in probes if not math.isfinite(at)]:
+        raise source.wrong(None, f"a probe at {wrong[0]:g} s", "remove the probe: times are numbers")
     first = probes[0][0]
     width = source.options.window
     ordered = sorted(probes)

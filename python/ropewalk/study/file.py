@@ -9,6 +9,7 @@ from typing import Any
 
 from ropewalk import _core
 from ropewalk.errors import StudyError
+from ropewalk.reading import name, shown
 from ropewalk.reading import text as text_in
 from ropewalk.study.metrics import Metric
 from ropewalk.study.model import Factor, Level, Stopping, StudyFile, Treatment
@@ -21,6 +22,7 @@ def text_of(path: str | os.PathLike[str]) -> str:
         OSError: it cannot be read.
         StudyError: it is none.
     """
+    name(path)
     try:
         return text_in(path)
     except UnicodeDecodeError as error:
@@ -44,7 +46,7 @@ def parse(text: str, path: str | os.PathLike[str], reading: str | None = None) -
         StudyError: it has mistakes.
     """
     try:
-        core = _core.Study.parse(text, os.fspath(path), reading)
+        core = _core.Study.parse(text, shown(os.fspath(path)), reading)
     except _core.InvalidScenario as error:
         raise StudyError.from_core(error) from None
     found = json.loads(core.keys())

@@ -141,7 +141,7 @@ impl MptcpConnection {
         if self.negotiation.is_fallback() {
             return i == 0;
         }
-        // What is left after both DATA_FINs is the FIN exchange of each subflow, which needs no option (RFC 8684 section 3.3.3).
+        // After both DATA_FINs only the FIN exchange of each subflow is left, which needs no option (RFC 8684 section 3.3.3).
         if segment.mptcp != MptcpOption::None
             || !self.negotiation.is_multipath()
             || !self.negotiation.is_fully_established()
