@@ -39,7 +39,7 @@ def test_a_measurement_of_any_name_makes_a_link(name: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", [*NAMES, BYTES])
 def test_results_in_a_folder_of_any_name(name: str, small: Path, tmp_path: Path) -> None:
-    """What is written there is read again, and its name commands no terminal."""
+    """Results there are read again, and the name of the folder commands no terminal."""
     out = tmp_path / name
     assert called("run", small, "--seeds", "1", "--out", out)[0] == 0
     for command in (["report"], ["export", "--format", "csv"], ["why", "--effort", "quick"]):
