@@ -7,23 +7,42 @@ use std::fmt;
 use transport::packet::{Packet, PathId};
 use units::SimTime;
 
-use crate::net::address::SocketAddress;
+use crate::net::address::{Port, SocketAddress};
 use crate::net::topology::{LinkId, NodeId};
 
 /// An address of a host with a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HostAddress {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostAddress(SocketAddress);
+
+impl HostAddress {
+    /// `port` at an interface of the host; without an interface, at the address of the host itself.
+    pub fn new(node: NodeId, interface: Option<u8>, port: u16) -> Self {
+        Self(SocketAddress::new(node, interface, Port(port)))
+    }
+
     /// The host.
-    pub node: NodeId,
+    #[inline]
+    pub fn node(self) -> NodeId {
+        self.0.node()
+    }
+
     /// Its interface; `None`: the address of the host itself.
-    pub interface: Option<u8>,
+    #[inline]
+    pub fn interface(self) -> Option<u8> {
+        self.0.interface()
+    }
+
     /// The port.
-    pub port: u16,
+    #[inline]
+    pub fn port(self) -> u16 {
+        self.0.port().0
+    }
 }
 
 impl From<SocketAddress> for HostAddress {
+    #[inline]
     fn from(address: SocketAddress) -> Self {
-        Self { node: address.node(), interface: address.interface(), port: address.port().0 }
+        Self(address)
     }
 }
 

@@ -16,7 +16,7 @@ pub use encode::dss_checksum;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use transport::AddressPair;
 use transport::mptcp::keys::Key;
@@ -28,7 +28,8 @@ use crate::frame::{Ends, Malformed};
 use crate::numbers::{EndSettings, Numbers};
 use crate::options::OptionSpaceFull;
 use associations::Tags;
-use usual::{Headers, KINDS};
+pub use usual::HEADERS;
+use usual::Templates;
 
 /// A connection, as the user of the codec numbers them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,9 +103,28 @@ impl From<Malformed> for CodecError {
     }
 }
 
+/// A direction of a subflow that was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Way(u32);
+
+impl Way {
+    fn new((subflow, end): (usize, usize)) -> Self {
+        // Fewer than 2^31 subflows have addresses and ports of their own.
+        Self(2 * subflow as u32 + end as u32)
+    }
+
+    /// The index of the subflow, and the end that sends.
+    #[inline]
+    fn parts(self) -> (usize, usize) {
+        (self.0 as usize / 2, self.0 as usize % 2)
+    }
+}
+
 /// State of one subflow. Arrays are by end, the one that opened it first.
 #[derive(Clone, Debug)]
 struct Subflow {
+    /// Seen from the end that opened it.
+    ends: Ends,
     opening: Opening,
     association: usize,
     numbers: Numbers,
@@ -131,49 +151,12 @@ struct Association {
     tags: Tags,
 }
 
-/// Neighbouring ports of an end whose subflows are found at once.
-const PORTS: usize = 16;
-/// Directions of subflows that are found at once.
-const RECENT: usize = PORTS * PORTS;
-
-/// A direction of a subflow that was found.
-#[derive(Clone, Debug)]
-struct Recent {
-    /// Ends as its packets have them.
-    ends: Ends,
-    /// The subflow.
-    index: usize,
-    /// The end that sends.
-    end: usize,
-    /// By kind of segment.
-    headers: [Headers; KINDS],
-}
-
-impl Default for Recent {
-    fn default() -> Self {
-        let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-        let ends = Ends { source: nowhere, destination: nowhere };
-        Self { ends, index: 0, end: 0, headers: Default::default() }
-    }
-}
-
-/// Directions that were found, by ports.
-#[derive(Clone, Debug)]
-struct Places(Box<[Option<Box<Recent>>; RECENT]>);
-
-impl Default for Places {
-    fn default() -> Self {
-        Self(Box::new([const { None }; RECENT]))
-    }
-}
-
 /// Subflows by their addresses, and the connections to which they belong.
 #[derive(Clone, Debug, Default)]
 pub struct Codec {
     /// By the ends, seen from the one that opened; with the index of the subflow.
     ends: BTreeMap<Ends, usize>,
-    /// Some that were found: by ports.
-    recent: Places,
+    templates: Templates,
     subflows: Vec<Subflow>,
     numbered: BTreeMap<ConnectionNumber, usize>,
     associations: Vec<Association>,
@@ -196,10 +179,8 @@ impl Codec {
             });
         }
         self.ends.insert(ends, self.subflows.len());
-        for ends in [ends, ends.reversed()] {
-            self.recent.0[slot(&ends)] = None;
-        }
         self.subflows.push(Subflow {
+            ends,
             opening,
             association,
             numbers,
@@ -218,6 +199,14 @@ impl Codec {
         }
     }
 
+    /// The direction of packets between these ends.
+    ///
+    /// # Errors
+    /// No subflow was opened between them.
+    pub fn way(&self, ends: Ends) -> Result<Way, CodecError> {
+        self.find(ends).map(Way::new)
+    }
+
     /// Packets so far that were longer than their options: a middlebox has overwritten an MPTCP option with padding.
     pub fn padded(&self) -> u64 {
         self.padded
@@ -230,23 +219,6 @@ impl Codec {
         found.or_else(|| opened(ends.reversed()).map(|index| (index, 1))).ok_or(CodecError::Unknown(ends))
     }
 
-    /// The same, with a look at those found before: also its place there.
-    #[inline]
-    fn find_again(&mut self, ends: &Ends) -> Result<(usize, (usize, usize)), CodecError> {
-        let slot = slot(ends);
-        match &self.recent.0[slot] {
-            Some(recent) if recent.ends == *ends => Ok((slot, (recent.index, recent.end))),
-            _ => {
-                let (index, end) = self.find(*ends)?;
-                let mut recent = self.recent.0[slot].take().unwrap_or_default();
-                recent.headers.iter_mut().for_each(Headers::forget);
-                (recent.ends, recent.index, recent.end) = (*ends, index, end);
-                self.recent.0[slot] = Some(recent);
-                Ok((slot, (index, end)))
-            }
-        }
-    }
-
     fn check(&self) {
         debug_assert!(self.ends.len() <= self.subflows.len(), "a subflow for each pair of ends");
         debug_assert_eq!(self.numbered.len(), self.associations.len(), "each connection has a number");
@@ -257,14 +229,12 @@ impl Codec {
     }
 }
 
-/// The place of a direction among those that were found.
-#[inline]
-fn slot(ends: &Ends) -> usize {
-    let [source, destination] = [ends.source.port(), ends.destination.port()];
-    usize::from(source) % PORTS * PORTS + usize::from(destination) % PORTS
-}
-
 impl Subflow {
+    /// Ends of the packets that `end` sends.
+    fn ends(&self, end: usize) -> Ends {
+        if end == 0 { self.ends } else { self.ends.reversed() }
+    }
+
     /// The number on the wire before the data of `end`: its initial sequence number and what its SYN carries.
     fn origin(&self, end: usize) -> Seq32 {
         Seq32(self.numbers.initial[end].0.wrapping_add(self.greetings[end]))

@@ -31,30 +31,31 @@ pub fn payload(offset: StreamOffset, len: usize) -> &'static [u8] {
 
 /// Places of words repeat after two periods, in which each byte stands at an even and at an odd place.
 const WORDS: usize = 2 * PERIOD as usize;
-/// Sum of the bytes of a period.
-const TOTAL: u32 = (PERIOD * (PERIOD - 1) / 2) as u32;
 
-/// Sums of the bytes of the pattern before each place: of those at even places, and at odd ones.
-static SUMS: [[u32; 2]; WORDS] = sums();
+/// Sums of the words of the stream before each place, the first byte of a word at an even one; the last of them is that of two periods.
+static SUMS: [u32; WORDS + 1] = sums();
 
-const fn sums() -> [[u32; 2]; WORDS] {
-    let mut all = [[0; 2]; WORDS];
+const fn sums() -> [u32; WORDS + 1] {
+    let mut all = [0; WORDS + 1];
     let mut place = 1;
-    while place < WORDS {
-        all[place] = all[place - 1];
-        all[place][(place - 1) % 2] += PATTERN[place - 1] as u32;
+    while place < all.len() {
+        let byte = PATTERN[place - 1] as u32;
+        all[place] = all[place - 1] + if place % 2 == 1 { byte << 8 } else { byte };
         place += 1;
     }
     all
 }
 
-/// The same, at any place.
-#[inline]
-fn sums_before(place: usize) -> [u32; 2] {
-    let [one, other] = SUMS[place % WORDS];
-    // Places are below 2^17.
-    let before = TOTAL * (place / WORDS) as u32;
-    [one + before, other + before]
+/// Sum of the words of `len` bytes from `offset`, in ones' complement arithmetic; as many as a packet can carry.
+#[inline(always)]
+pub(crate) fn stream_sum(offset: StreamOffset, len: usize) -> u16 {
+    let start = (offset.0 % WORDS as u64) as usize;
+    let end = start + len.min(LARGEST);
+    // Below 2^31.
+    let before = SUMS[WORDS] * (end / WORDS) as u32 + SUMS[end % WORDS];
+    let sum = folded(u64::from(before - SUMS[start]));
+    // Words that begin at odd places have their bytes the other way round.
+    if start % 2 == 1 { sum.swap_bytes() } else { sum }
 }
 
 /// Payload of a packet, of which the first bytes may be enough, with its part of the checksum.
@@ -83,11 +84,7 @@ impl<'a> Payload<'a> {
     #[inline]
     pub fn of_stream(offset: StreamOffset, len: usize) -> Payload<'static> {
         let bytes = payload(offset, len);
-        let start = (offset.0 % PERIOD) as usize;
-        let (before, after) = (sums_before(start), sums_before(start + bytes.len()));
-        let even = u64::from(after[start % 2] - before[start % 2]);
-        let odd = u64::from(after[1 - start % 2] - before[1 - start % 2]);
-        Payload { bytes, len: bytes.len(), sum: folded((even << 8) + odd) }
+        Payload { bytes, len: bytes.len(), sum: stream_sum(offset, len) }
     }
 
     /// Without bytes behind the first `most`, which are counted nevertheless.
@@ -128,13 +125,13 @@ impl<'a> Payload<'a> {
 }
 
 /// Carries are added.
-#[inline]
-pub(crate) fn folded(mut sum: u64) -> u16 {
-    while sum > u64::from(u16::MAX) {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
+#[inline(always)]
+pub(crate) fn folded(sum: u64) -> u16 {
+    let halves = (sum >> 32) + (sum & 0xffff_ffff);
+    let three = (halves >> 32) + (halves >> 16 & 0xffff) + (halves & 0xffff);
+    let two = (three >> 16) + (three & 0xffff);
     // It fits now.
-    sum as u16
+    ((two >> 16) + (two & 0xffff)) as u16
 }
 
 #[cfg(test)]

@@ -61,17 +61,23 @@ pub struct Writer<W> {
     /// Bytes of a packet that are kept.
     snap: u32,
     interfaces: u32,
-    /// Blocks that wait to be written; the last one, which begins at `start`, may be unfinished: its head is filled in at its end.
-    block: Vec<u8>,
+    /// Blocks that wait to be written end at `start`; the next one is made behind them, with room for any packet.
+    blocks: Vec<u8>,
     start: usize,
+    /// A block of another kind than a packet while it is made.
+    block: Vec<u8>,
 }
 
 /// Bytes of kind and length, with which a block begins.
 const HEAD: usize = 8;
 /// Bytes of a packet block before the packet: interface, time and two lengths follow kind and length.
 const PACKET_HEAD: usize = HEAD + 20;
+/// Bytes behind a packet: padding, an option, the end of options and the length of the block.
+const PACKET_TAIL: usize = 4 + 16;
 /// Bytes that are written at once: few enough to stay in the caches of a processor.
 const AT_ONCE: usize = 1 << 16;
+/// Bytes that there is room for in a packet: more than any has.
+pub const ROOM: usize = 1 << 17;
 
 impl<W: Write> Writer<W> {
     /// Begins a file. `snap`: bytes of a packet that are kept; 0: all.
@@ -81,8 +87,14 @@ impl<W: Write> Writer<W> {
     pub fn new(to: W, comment: &str, interfaces: &[Interface], snap: u32) -> io::Result<Self> {
         let kept = if snap == 0 { u32::MAX } else { snap };
         // Two interfaces for each link, of which a scenario has fewer than 2^31.
-        let mut writer =
-            Self { to, snap: kept, interfaces: interfaces.len() as u32, block: Vec::new(), start: 0 };
+        let mut writer = Self {
+            to,
+            snap: kept,
+            interfaces: interfaces.len() as u32,
+            blocks: vec![0; AT_ONCE + PACKET_HEAD + ROOM + PACKET_TAIL],
+            start: 0,
+            block: Vec::new(),
+        };
         writer.begin();
         writer.number(BYTE_ORDER);
         // Version 1.0; the length of the section is not told.
@@ -129,60 +141,43 @@ impl<W: Write> Writer<W> {
         way: Option<Direction>,
         (bytes, length): (&[u8], usize),
     ) -> io::Result<()> {
-        let kept = &bytes[..bytes.len().min(self.snap as usize)];
-        self.begin_packet().extend_from_slice(kept);
-        self.end_packet(interface, at, way, length)
+        let kept = bytes.len().min(self.snap as usize);
+        if kept <= ROOM {
+            self.room()[..kept].copy_from_slice(&bytes[..kept]);
+            return self.end_packet(interface, at, way, (kept, length));
+        }
+        self.block.clear();
+        self.block.resize(PACKET_HEAD + kept + PACKET_TAIL, 0);
+        self.block[PACKET_HEAD..PACKET_HEAD + kept].copy_from_slice(&bytes[..kept]);
+        let whole = frame(&mut self.block, (interface, at, way), (kept, length));
+        self.block.truncate(whole.unwrap_or_default());
+        self.append()
     }
 
-    /// Begins a packet, whose bytes are to be appended to what is returned. One that was begun before and not ended is forgotten.
+    /// Room for the bytes of the next packet, which is not in the file before `end_packet`.
     #[inline]
-    pub fn begin_packet(&mut self) -> &mut Vec<u8> {
-        self.block.truncate(self.start);
-        self.block.extend_from_slice(&[0; PACKET_HEAD]);
-        &mut self.block
+    pub fn room(&mut self) -> &mut [u8] {
+        &mut self.blocks[self.start + PACKET_HEAD..]
     }
 
-    /// The bytes of the packet that was begun.
-    pub fn begun(&self) -> &[u8] {
-        self.block.get(self.start + PACKET_HEAD..).unwrap_or_default()
-    }
-
-    /// Adds the packet that was begun, which crosses the interface at `at` and has this length. `way`: `None` if it is not known.
+    /// Adds the packet whose bytes are in the room: `kept` of its `length`, or as many as are kept of any. `way`: `None` if it is not known.
     ///
     /// # Errors
     /// It cannot be written.
+    #[inline]
     pub fn end_packet(
         &mut self,
         interface: u32,
         at: SimTime,
         way: Option<Direction>,
-        length: usize,
+        (kept, length): (usize, usize),
     ) -> io::Result<()> {
-        let start = self.start + PACKET_HEAD;
-        let kept = self.block.len().saturating_sub(start).min(self.snap as usize);
-        let padded = kept.next_multiple_of(4);
-        // A packet is shorter than 4 GiB.
-        let whole = (PACKET_HEAD + padded + if way.is_some() { 16 } else { 8 }) as u32;
-        self.block.truncate(start + kept);
-        self.block.extend_from_slice(&[0; 3]);
-        self.block.truncate(start + padded);
-        // The end of options, and the length again.
-        let end = u64::from(whole) << 32;
-        if let Some(way) = way {
-            let option = u64::from(option::PACKET_FLAGS) | 4 << 16 | u64::from(way.flags()) << 32;
-            let tail = u128::from(option) | u128::from(end) << 64;
-            self.block.extend_from_slice(&tail.to_le_bytes());
-        } else {
-            self.block.extend_from_slice(&end.to_le_bytes());
-        }
-        let time = EPOCH_NANOS.saturating_add(at.0);
-        let (head, _) = self.block[self.start..].as_chunks_mut::<4>();
-        if let [kind, size, on, high, low, captured, original, ..] = head {
-            (*kind, *size, *on) = (PACKET.to_le_bytes(), whole.to_le_bytes(), interface.to_le_bytes());
-            (*high, *low) = (((time >> 32) as u32).to_le_bytes(), (time as u32).to_le_bytes());
-            (*captured, *original) = ((kept as u32).to_le_bytes(), (length as u32).to_le_bytes());
-        }
-        self.ended()
+        let kept = kept.min(self.snap as usize);
+        debug_assert!(kept <= ROOM, "{kept} bytes of a packet");
+        let block = &mut self.blocks[self.start..];
+        let whole = frame(block, (interface, at, way), (kept, length));
+        self.start += whole.ok_or(io::ErrorKind::InvalidInput)?;
+        if self.start >= AT_ONCE { self.flush() } else { Ok(()) }
     }
 
     /// Ends the file, with a block for each interface that says when its capture began and ended.
@@ -198,16 +193,15 @@ impl<W: Write> Writer<W> {
             self.option(option::END_TIME, &halves(end));
             self.end(STATISTICS)?;
         }
-        self.block.truncate(self.start);
         self.flush()?;
         self.to.flush()?;
         Ok(self.to)
     }
 
-    /// Begins a block, and forgets one that was not ended.
+    /// Begins a block.
     fn begin(&mut self) {
-        self.block.truncate(self.start);
-        self.block.resize(self.start + HEAD, 0);
+        self.block.clear();
+        self.block.resize(HEAD, 0);
     }
 
     fn number(&mut self, number: u32) {
@@ -231,28 +225,63 @@ impl<W: Write> Writer<W> {
     fn end(&mut self, kind: u32) -> io::Result<()> {
         self.number(0);
         debug_assert!(self.block.len().is_multiple_of(4), "blocks are words");
-        let block = &mut self.block[self.start..];
         // A block is shorter than 4 GiB.
-        let length = (block.len() as u32 + 4).to_le_bytes();
-        block[..4].copy_from_slice(&kind.to_le_bytes());
-        block[4..HEAD].copy_from_slice(&length);
+        let length = (self.block.len() as u32 + 4).to_le_bytes();
+        self.block[..4].copy_from_slice(&kind.to_le_bytes());
+        self.block[4..HEAD].copy_from_slice(&length);
         self.block.extend_from_slice(&length);
-        self.ended()
+        self.append()
     }
 
-    fn ended(&mut self) -> io::Result<()> {
-        if self.block.len() >= AT_ONCE {
-            self.flush()?;
+    /// Adds a block that is complete.
+    fn append(&mut self) -> io::Result<()> {
+        match self.blocks.get_mut(self.start..self.start + self.block.len()) {
+            Some(place) => place.copy_from_slice(&self.block),
+            None => {
+                self.flush()?;
+                return self.to.write_all(&self.block);
+            }
         }
-        self.start = self.block.len();
-        Ok(())
+        self.start += self.block.len();
+        if self.start >= AT_ONCE { self.flush() } else { Ok(()) }
     }
 
+    #[inline(never)]
     fn flush(&mut self) -> io::Result<()> {
-        self.to.write_all(&self.block)?;
-        self.block.clear();
-        Ok(())
+        let waiting = std::mem::take(&mut self.start);
+        self.to.write_all(&self.blocks[..waiting])
     }
+}
+
+/// Completes a packet block, whose bytes are in their place: its head and its tail. Returns its length; `None` if it is not as long.
+#[inline(always)]
+fn frame(
+    block: &mut [u8],
+    (interface, at, way): (u32, SimTime, Option<Direction>),
+    (kept, length): (usize, usize),
+) -> Option<usize> {
+    let padded = kept.next_multiple_of(4);
+    // A packet is shorter than 4 GiB.
+    let whole = (PACKET_HEAD + padded + if way.is_some() { 16 } else { 8 }) as u32;
+    let time = EPOCH_NANOS.saturating_add(at.0);
+    let (words, _) = block.as_chunks_mut::<4>();
+    let head: &mut [[u8; 4]; PACKET_HEAD / 4] = words.first_chunk_mut()?;
+    (head[0], head[1], head[2]) = (PACKET.to_le_bytes(), whole.to_le_bytes(), interface.to_le_bytes());
+    (head[3], head[4]) = (((time >> 32) as u32).to_le_bytes(), (time as u32).to_le_bytes());
+    (head[5], head[6]) = ((kept as u32).to_le_bytes(), (length as u32).to_le_bytes());
+    // Zeros behind the bytes of the packet, as far as a word goes.
+    *block.get_mut(PACKET_HEAD + kept..)?.first_chunk_mut()? = [0; 4];
+    let tail = block.get_mut(PACKET_HEAD + padded..)?;
+    // The end of options, and the length again.
+    let end = u64::from(whole) << 32;
+    if let Some(way) = way {
+        let option = u64::from(option::PACKET_FLAGS) | 4 << 16 | u64::from(way.flags()) << 32;
+        let both = u128::from(option) | u128::from(end) << 64;
+        *tail.first_chunk_mut()? = both.to_le_bytes();
+    } else {
+        *tail.first_chunk_mut()? = end.to_le_bytes();
+    }
+    Some(whole as usize)
 }
 
 /// A time in two halves, the high one first.
@@ -268,10 +297,9 @@ mod tests {
     fn a_file_has_the_blocks_of_the_draft() {
         let interface = Interface { name: "a".into(), description: String::new() };
         let mut writer = Writer::new(Vec::new(), "one", &[interface], 4).expect("memory takes it");
-        writer.begin_packet().extend_from_slice(b"one that has no end");
+        writer.room()[..3].copy_from_slice(b"one that has no end".first_chunk::<3>().expect("three bytes"));
         writer.packet(0, SimTime(5), Direction::Outbound, &[1, 2, 3, 4, 5, 6]).expect("memory takes it");
-        writer.begin_packet().push(7);
-        assert_eq!(writer.begun(), [7]);
+        writer.room()[0] = 7;
         let file = writer.finish(SimTime(9)).expect("memory takes it");
         let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
         let mut at = 0;
@@ -304,14 +332,37 @@ mod tests {
             let mut whole = Writer::new(Vec::new(), "", &interface(), 7).expect("memory takes it");
             whole.cut_packet(0, SimTime(1), way, (&bytes[..length], 40)).expect("memory takes it");
             let mut parts = Writer::new(Vec::new(), "", &interface(), 7).expect("memory takes it");
-            let begun = parts.begin_packet();
-            bytes[..length].iter().for_each(|byte| begun.push(*byte));
-            parts.end_packet(0, SimTime(1), way, 40).expect("memory takes it");
+            parts.room().fill(0xee);
+            parts.room()[..length].copy_from_slice(&bytes[..length]);
+            parts.end_packet(0, SimTime(1), way, (length, 40)).expect("memory takes it");
             let [whole, parts] =
                 [whole, parts].map(|writer| writer.finish(SimTime(2)).expect("memory takes it"));
             assert_eq!(whole, parts, "{length} bytes");
             let kept = whole.iter().filter(|byte| **byte == 0xff).count() - 8;
             assert_eq!(kept, length.min(7), "no byte behind the last that is kept");
+            assert!(!whole.contains(&0xee), "nothing else from the room");
         }
+    }
+
+    /// A packet that is larger than the room is a block like any other.
+    #[test]
+    fn a_packet_may_have_any_length() {
+        let size = AT_ONCE + ROOM + 101;
+        let interface = Interface { name: "a".into(), description: String::new() };
+        let mut writer = Writer::new(Vec::new(), "", &[interface], 0).expect("memory takes it");
+        for length in [3, size, 2] {
+            writer.packet(0, SimTime(1), Direction::Outbound, &vec![0xab; length]).expect("memory takes it");
+        }
+        let file = writer.finish(SimTime(2)).expect("memory takes it");
+        assert_eq!(file.iter().filter(|byte| **byte == 0xab).count(), 3 + size + 2);
+        let (mut at, mut lengths) = (0, Vec::new());
+        let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
+        while at < file.len() {
+            if word(at) == PACKET {
+                lengths.push(word(at + 20) as usize);
+            }
+            at += word(at + 4) as usize;
+        }
+        assert_eq!((lengths, at), (vec![3, size, 2], file.len()));
     }
 }

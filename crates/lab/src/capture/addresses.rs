@@ -13,15 +13,6 @@ use wire::{ConnectionNumber, EndSettings, Ends};
 
 use super::order::is_ipv6;
 
-/// Neighbouring ports of a host whose ends are found at once.
-const PORTS: usize = 16;
-
-/// Ends of a subflow, by the addresses of its hosts.
-type Recent = (Option<[HostAddress; 2]>, Ends);
-
-const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-const UNUSED: Recent = (None, Ends { source: NOWHERE, destination: NOWHERE });
-
 /// The plan of one scenario.
 #[derive(Debug)]
 pub(super) struct Addresses {
@@ -30,8 +21,6 @@ pub(super) struct Addresses {
     six: Vec<bool>,
     /// Client addresses of subflows over IPv6, and those of their servers.
     over_six: BTreeSet<[HostAddress; 2]>,
-    /// Some that were found: by ports.
-    recent: Box<[Recent; PORTS * PORTS]>,
     /// By flow and node of a proxy: settings of its ends towards the client and towards the server.
     legs: BTreeMap<(usize, NodeId), Leg>,
     /// Numbers of connections, by flow, number there, and the proxy that has opened it.
@@ -54,8 +43,7 @@ impl Addresses {
         let topology = Topology::new(forward, scenario.duplex_links.iter().map(|link| link.ends));
         let six = scenario.flows.iter().map(is_ipv6).collect();
         let (over_six, legs, connections) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
-        let recent = Box::new([UNUSED; PORTS * PORTS]);
-        let mut plan = Self { topology, six, over_six, recent, legs, connections };
+        let mut plan = Self { topology, six, over_six, legs, connections };
         for (proxy, flow) in scenario.proxies.iter().flat_map(|p| p.flows.iter().map(move |flow| (p, *flow)))
         {
             let of_flow = &scenario.flows[flow];
@@ -76,7 +64,7 @@ impl Addresses {
     /// The settings of both ends of a subflow: those of its flow, but for an end at a proxy.
     pub(super) fn at_proxies(&self, subflow: &OpenedSubflow, of_flow: [EndSettings; 2]) -> [EndSettings; 2] {
         let [client, server] = of_flow;
-        let leg = |end: usize| self.legs.get(&(subflow.flow, subflow.ends[end].node));
+        let leg = |end: usize| self.legs.get(&(subflow.flow, subflow.ends[end].node()));
         [
             leg(0).map_or(client, |leg| leg.settings[1].clone()),
             leg(1).map_or(server, |leg| leg.settings[0].clone()),
@@ -85,7 +73,7 @@ impl Addresses {
 
     /// The number of the connection of a subflow: each leg is one, which has keys of its own.
     pub(super) fn connection(&mut self, subflow: &OpenedSubflow) -> ConnectionNumber {
-        let node = subflow.ends[0].node;
+        let node = subflow.ends[0].node();
         let proxy = self.legs.get(&(subflow.flow, node)).filter(|leg| leg.whole).map(|_| node);
         let next = self.connections.len() as u64;
         let known = self.connections.entry((subflow.flow, subflow.connection, proxy));
@@ -127,29 +115,22 @@ impl Addresses {
     pub(super) fn remember(&mut self, subflow: &OpenedSubflow) {
         if self.is_ipv6(subflow.flow) {
             self.over_six.insert(subflow.ends);
-            self.recent.fill(UNUSED);
         }
     }
 
     /// Addresses and ports of a packet of a subflow that was opened.
-    #[inline]
-    pub(super) fn known_ends(&mut self, ends: &[HostAddress; 2]) -> &Ends {
+    pub(super) fn known_ends(&self, ends: [HostAddress; 2]) -> Ends {
         let [source, destination] = ends;
-        let slot = usize::from(source.port) % PORTS * PORTS + usize::from(destination.port) % PORTS;
-        if self.recent[slot].0 != Some(*ends) {
-            let six = !self.over_six.is_empty()
-                && (self.over_six.contains(ends) || self.over_six.contains(&[*destination, *source]));
-            self.recent[slot] = (Some(*ends), self.ends(*ends, six));
-        }
-        &self.recent[slot].1
+        let six = self.over_six.contains(&ends) || self.over_six.contains(&[destination, source]);
+        self.ends(ends, six)
     }
 
     /// Addresses and ports.
     pub(super) fn ends(&self, [source, destination]: [HostAddress; 2], six: bool) -> Ends {
         let socket = |end: HostAddress| {
-            let links = self.topology.leaving(end.node);
-            let link = links.get(usize::from(end.interface.unwrap_or(0))).copied().unwrap_or_default();
-            SocketAddr::new(address(link, six), end.port)
+            let links = self.topology.leaving(end.node());
+            let link = links.get(usize::from(end.interface().unwrap_or(0))).copied().unwrap_or_default();
+            SocketAddr::new(address(link, six), end.port())
         };
         Ends { source: socket(source), destination: socket(destination) }
     }

@@ -19,8 +19,13 @@ pub(super) struct KeptBytes {
 }
 
 impl KeptBytes {
-    /// A packet is sent, with these bytes of `length`.
-    pub(super) fn keep(&mut self, crossing: &Crossing<'_>, bytes: &[u8], length: usize) {
+    /// A packet is sent, with these bytes of `length`; returns both.
+    pub(super) fn keep<'a>(
+        &mut self,
+        crossing: &Crossing<'_>,
+        bytes: &'a [u8],
+        length: usize,
+    ) -> (&'a [u8], usize) {
         let number = crossing.number as usize;
         if self.places.len() <= number {
             self.places.resize_with(number + 1, Kept::default);
@@ -30,6 +35,7 @@ impl KeptBytes {
         place.bytes.clear();
         place.bytes.extend_from_slice(bytes);
         debug_assert!(bytes.len() <= length, "no more bytes than the packet has");
+        (bytes, length)
     }
 
     /// The bytes of a packet and its length. `None`: they are not known, since it is a copy or was changed on its way.
@@ -50,7 +56,7 @@ mod tests {
 
     fn crossing(number: u32, port: u16, packet: &Packet) -> Crossing<'_> {
         let [source, destination] =
-            [(0, port), (1, 80)].map(|(node, port)| HostAddress { node, interface: None, port });
+            [(0, port), (1, 80)].map(|(node, port)| HostAddress::new(node, None, port));
         Crossing {
             at: SimTime::ZERO,
             interface: 0,

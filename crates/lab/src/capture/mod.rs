@@ -6,6 +6,7 @@
 mod addresses;
 mod kept;
 mod order;
+mod ways;
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -18,13 +19,14 @@ use network::{Crossing, HostAddress, OpenedSubflow, PacketSink};
 use scenario::model::Scenario;
 use transport::AddressPair;
 use units::SimTime;
-use wire::codec::{CodecError, Opening};
+use wire::codec::{CodecError, Opening, Way};
 use wire::pcapng::{Direction, Interface, Writer};
 use wire::{Codec, EndSettings, Numbers};
 
 use addresses::Addresses;
 use kept::KeptBytes;
 pub use order::CaptureOrder;
+use ways::Ways;
 
 /// The capture of one replication while it goes on.
 #[derive(Debug)]
@@ -32,9 +34,12 @@ struct Capture {
     codec: Codec,
     writer: Writer<File>,
     addresses: Addresses,
+    ways: Ways,
     /// By link direction: the interface where it leaves, if it is captured.
     interfaces: Vec<Option<u32>>,
     kept: KeptBytes,
+    /// The packet that is written option by option.
+    bytes: Vec<u8>,
     /// By flow: settings of client and server, and the source of their numbers.
     flows: Vec<([EndSettings; 2], Stream)>,
     /// The first packet without bytes, and the first error of the file.
@@ -84,7 +89,9 @@ impl CaptureFile {
             writer,
             addresses,
             interfaces,
+            ways: Ways::default(),
             kept: KeptBytes::default(),
+            bytes: Vec::new(),
             flows,
             unwritable: None,
             error: None,
@@ -122,17 +129,18 @@ impl PacketSink for CaptureFile {
         let (settings, stream) = &mut capture.flows[subflow.flow];
         let settings = capture.addresses.at_proxies(subflow, settings.clone());
         let ends = capture.addresses.ends(subflow.ends, capture.addresses.is_ipv6(subflow.flow));
-        let [local, remote] = subflow.ends.map(|end| end.interface);
+        let [local, remote] = subflow.ends.map(HostAddress::interface);
         let connection = capture.addresses.connection(subflow);
         let interfaces = AddressPair { local, remote };
         let opening = Opening { connection, path: subflow.path, interfaces };
         capture.codec.open(ends, opening, settings, Numbers::draw(|| stream.bits()));
         capture.addresses.remember(subflow);
+        capture.ways.forget(subflow.ends);
     }
 
     fn asks(&mut self, ends: [HostAddress; 2], server: HostAddress) {
         let capture = &mut *self.0.borrow_mut();
-        let ends = *capture.addresses.known_ends(&ends);
+        let ends = capture.addresses.known_ends(ends);
         let server = capture.addresses.ends([server, server], ends.source.is_ipv6()).source;
         capture.codec.ask_for(ends, server);
     }
@@ -144,47 +152,73 @@ impl PacketSink for CaptureFile {
 
 impl Capture {
     fn packet(&mut self, crossing: &Crossing<'_>) {
-        let Crossing { at, interface, leaves, ref ends, .. } = *crossing;
-        let captured = self.interfaces[interface as usize];
+        let captured = self.interfaces[crossing.interface as usize];
         // The codec sees each packet once where it is sent, captured or not: it learns from it.
-        let sent = leaves && self.addresses.node_of(interface) == ends[0].node;
-        if captured.is_none() && !sent {
+        if captured.is_none() && !self.is_sent(crossing) {
             return;
         }
-        let Some(length) = self.begin(crossing, sent) else { return };
+        let most = self.writer.snap() as usize;
+        // Writing such a packet a second time costs less than the memory of its bytes.
+        let length = self
+            .ways
+            .get(&crossing.ends)
+            .and_then(|way| self.codec.encode_again(way, crossing.packet, most, self.writer.room()));
+        let Some(length) = length else { return self.unusual(crossing, captured) };
         if let (Some(interface), None) = (captured, &self.error) {
-            let way = if leaves { Direction::Outbound } else { Direction::Inbound };
-            self.error = self.writer.end_packet(interface, at, Some(way), length).err();
+            let way = Some(direction(crossing.leaves));
+            self.error = self.writer.end_packet(interface, crossing.at, way, (length, length)).err();
         }
     }
 
-    /// Begins a packet in the file, with its bytes, and returns its length. `None`: it has none.
-    fn begin(&mut self, crossing: &Crossing<'_>, sent: bool) -> Option<usize> {
+    /// The packet leaves its sender.
+    fn is_sent(&self, crossing: &Crossing<'_>) -> bool {
+        crossing.leaves && self.addresses.node_of(crossing.interface) == crossing.ends[0].node()
+    }
+
+    /// A packet that is unlike those before it.
+    #[inline(never)]
+    fn unusual(&mut self, crossing: &Crossing<'_>, captured: Option<u32>) {
+        let Crossing { at, leaves, packet, .. } = *crossing;
+        let sent = self.is_sent(crossing);
         let most = self.writer.snap() as usize;
-        let out = self.writer.begin_packet();
-        let Crossing { at, packet, .. } = *crossing;
-        let ends = self.addresses.known_ends(&crossing.ends);
-        // Writing such a packet a second time costs less than the memory of its bytes.
-        if let Some(length) = self.codec.encode_again(ends, packet, most, out) {
-            return Some(length);
-        }
-        if !sent && let Some((bytes, length)) = self.kept.of(crossing) {
-            out.extend_from_slice(bytes);
-            return Some(length);
-        }
-        match self.codec.encode_head(ends, packet, most, out) {
-            Ok(length) => {
-                if sent {
-                    self.kept.keep(crossing, self.writer.begun(), length);
+        let known = if sent { None } else { self.kept.of(crossing) };
+        let (bytes, length) = match known {
+            Some(known) => known,
+            None => {
+                self.bytes.clear();
+                let way = self.way(crossing);
+                let encoded = way.and_then(|way| self.codec.encode_head(way, packet, most, &mut self.bytes));
+                match encoded {
+                    Ok(length) if sent => self.kept.keep(crossing, &self.bytes, length),
+                    Ok(length) => (&self.bytes[..], length),
+                    Err(error) => {
+                        self.unwritable.get_or_insert((at, error));
+                        return;
+                    }
                 }
-                Some(length)
             }
-            Err(error) => {
-                self.unwritable.get_or_insert((at, error));
-                None
-            }
+        };
+        if let (Some(interface), None) = (captured, &self.error) {
+            let written = self.writer.cut_packet(interface, at, Some(direction(leaves)), (bytes, length));
+            self.error = written.err();
         }
     }
+
+    /// The direction of a packet in the codec.
+    fn way(&mut self, crossing: &Crossing<'_>) -> Result<Way, CodecError> {
+        if let Some(way) = self.ways.get(&crossing.ends) {
+            return Ok(way);
+        }
+        let way = self.codec.way(self.addresses.known_ends(crossing.ends))?;
+        self.ways.keep(crossing.ends, way);
+        Ok(way)
+    }
+}
+
+/// Which way a packet crosses an interface.
+#[inline]
+fn direction(leaves: bool) -> Direction {
+    if leaves { Direction::Outbound } else { Direction::Inbound }
 }
 
 #[cfg(test)]

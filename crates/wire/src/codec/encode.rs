@@ -10,7 +10,7 @@ use transport::udp::Datagram;
 use units::Bytes;
 
 use super::associations::Peers;
-use super::{Association, Codec, CodecError, Subflow};
+use super::{Association, Codec, CodecError, HEADERS, Subflow, Way};
 use crate::convert;
 use crate::frame::{self, Ends, TCP_HEADER, TcpFields, TcpFlags};
 use crate::mptcp::{Mapping, Mptcp, Number};
@@ -54,7 +54,15 @@ impl Codec {
     /// # Errors
     /// It has no bytes; `out` is as before.
     pub fn encode(&mut self, ends: Ends, packet: &Packet, out: &mut Vec<u8>) -> Result<(), CodecError> {
-        self.encode_head(&ends, packet, usize::MAX, out).map(|_| ())
+        let way = self.way(ends)?;
+        let start = out.len();
+        out.resize(start + HEADERS + packet.size.0 as usize, 0);
+        let again = self.encode_again(way, packet, usize::MAX, &mut out[start..]);
+        out.truncate(start + again.unwrap_or(0));
+        if again.is_none() {
+            self.encode_head(way, packet, usize::MAX, out)?;
+        }
+        Ok(())
     }
 
     /// The same, of which the first `most` bytes are needed: payload of TCP behind them may be missing. Returns the length of the datagram.
@@ -63,67 +71,55 @@ impl Codec {
     /// It has no bytes; `out` is as before.
     pub fn encode_head(
         &mut self,
-        ends: &Ends,
+        way: Way,
         packet: &Packet,
         most: usize,
         out: &mut Vec<u8>,
     ) -> Result<usize, CodecError> {
-        if let Some(length) = self.encode_again(ends, packet, most, out) {
-            return Ok(length);
-        }
-        let (slot, found) = self.find_again(ends)?;
         let (start, padded) = (out.len(), self.padded);
-        let length = self.encode_any((*ends, found), packet, most, out)?;
+        let length = self.encode_any(way, packet, most, out)?;
         if self.padded == padded {
-            self.keep_headers(slot, packet, &out[start..]);
+            self.keep_headers(way, packet, &out[start..]);
         }
         Ok(length)
     }
 
-    /// The same for a packet that differs from one before it in a few fields alone, for little. `None`, without change, if it does not.
+    /// Writes the first `most` bytes of the datagram into `room`, for little: the packet differs from one before it in a few fields alone.
+    /// Bytes behind them may be anything. Returns the length of the datagram.
+    ///
+    /// `None`: the packet is of another kind, or the room is smaller than [`HEADERS`] and those bytes.
     #[inline]
-    pub fn encode_again(
-        &mut self,
-        ends: &Ends,
-        packet: &Packet,
-        most: usize,
-        out: &mut Vec<u8>,
-    ) -> Option<usize> {
-        let (slot, found) = self.find_again(ends).ok()?;
-        let length = self.encode_usual(slot, packet, most, out)?;
+    pub fn encode_again(&mut self, way: Way, packet: &Packet, most: usize, room: &mut [u8]) -> Option<usize> {
+        let length = self.encode_usual(way, packet, most, room)?;
         if cfg!(debug_assertions) {
-            self.check_usual((*ends, found), packet, most, (out, length));
+            self.check_usual(way, packet, &room[..length.min(most)], length);
         }
         Some(length)
     }
 
     /// A segment that is like the one before it has the bytes that it would have alone.
-    fn check_usual(
-        &mut self,
-        found: (Ends, (usize, usize)),
-        packet: &Packet,
-        most: usize,
-        (out, length): (&[u8], usize),
-    ) {
+    fn check_usual(&mut self, way: Way, packet: &Packet, head: &[u8], length: usize) {
         let mut alone = Vec::new();
-        assert_eq!(self.encode_any(found, packet, most, &mut alone), Ok(length), "{packet:?}");
-        assert_eq!(out.get(out.len() - alone.len()..), Some(&alone[..]), "{packet:?}");
+        assert_eq!(self.encode_any(way, packet, head.len(), &mut alone), Ok(length), "{packet:?}");
+        assert_eq!(alone.get(..head.len()), Some(head), "{packet:?}");
     }
 
-    /// Any packet of a direction that was found: option by option.
+    /// Any packet: option by option.
     fn encode_any(
         &mut self,
-        (ends, (index, end)): (Ends, (usize, usize)),
+        way: Way,
         packet: &Packet,
         most: usize,
         out: &mut Vec<u8>,
     ) -> Result<usize, CodecError> {
+        let (index, end) = way.parts();
         let association = self.subflows[index].association;
         self.associations[association].learn(end, packet);
         if let Some(SpaceSignal::Convert(message)) = packet.signal() {
             self.subflows[index].greetings[end] = message.size();
         }
         let (subflow, association) = (&mut self.subflows[index], &self.associations[association]);
+        let ends = subflow.ends(end);
         let ecn = codepoint(packet.ecn);
         let charged = packet.size.0.saturating_sub(association.settings[end].overhead.0);
         let start = out.len();

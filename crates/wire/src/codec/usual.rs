@@ -5,74 +5,83 @@
 
 use transport::mptcp::option::{Dss, MptcpOption};
 use transport::packet::{Body, Ecn, Packet};
+use transport::seq::StreamOffset;
 use transport::tcp::segment::{TcpSegment, Timestamps};
 use units::Bytes;
 
-use super::encode::{IP_HEADERS, codepoint};
-use super::{Association, Codec, Recent, Subflow};
+use super::encode::IP_HEADERS;
+use super::{Association, Codec, Subflow, Way};
 use crate::frame::TCP_HEADER;
 use crate::options::OPTION_SPACE;
-use crate::payload::{Payload, folded};
+use crate::payload::{folded, payload, stream_sum};
 
-/// Headers are words of 32 bits: those of IPv6 and TCP, and all options.
-const WORDS: usize = (40 + TCP_HEADER + OPTION_SPACE) / WORD;
+/// Room for the headers of a segment: those of IPv6 and TCP, all options, and a power of two, which is copied without a call.
+pub const HEADERS: usize = WORD * WORDS;
+/// Headers are words of 32 bits.
 const WORD: usize = 4;
+const WORDS: usize = 32;
+/// A TCP header and its options, behind an IP header.
+const TCP_WORDS: usize = (TCP_HEADER + OPTION_SPACE) / WORD;
+const _: () = assert!(IP_HEADERS[1] / WORD + TCP_WORDS <= WORDS, "all options have room");
+/// Payload that is copied without a call, where there is room for as much.
+const SOON: usize = 32;
 
 /// Properties of a segment that decide where its header has which field, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape(u16);
+struct Shape(u32);
 
 impl Shape {
-    const DATA_ACK: u16 = 1;
-    const MAPPING: u16 = 1 << 1;
-    const DSS: u16 = 1 << 2;
-    const TIMESTAMPS: u16 = 1 << 3;
-    const FIN: u16 = 1 << 4;
-    const ECE: u16 = 1 << 5;
-    const CWR: u16 = 1 << 6;
+    const DATA_ACK: u32 = 1;
+    const MAPPING: u32 = 1 << 1;
+    const DSS: u32 = 1 << 2;
+    const TIMESTAMPS: u32 = 1 << 3;
+    const FIN: u32 = 1 << 4;
+    const ECE: u32 = 1 << 5;
+    const CWR: u32 = 1 << 6;
     /// The first of two bits.
-    const ECN: u16 = 1 << 7;
+    const ECN: u32 = 1 << 7;
     /// The first of three bits: the number of SACK blocks.
-    const SACK: u16 = 1 << 9;
+    const SACK: u32 = 1 << 9;
 
     /// `None` for segments that are written option by option.
-    #[inline]
+    #[inline(always)]
     fn of(ecn: Ecn, segment: &TcpSegment) -> Option<Self> {
         let flags = segment.flags;
         if flags.syn || flags.rst || !flags.ack {
             return None;
         }
-        let bit = |bit, set| if set { bit } else { 0 };
-        let dss = match segment.mptcp {
+        let dss = match &segment.mptcp {
             MptcpOption::None => 0,
             // A mapping without data is that of a DATA_FIN.
             MptcpOption::Dss(Dss { data_ack, dsn, data_fin: false }) if dsn.is_none() || segment.len > 0 => {
-                Self::DSS | bit(Self::DATA_ACK, data_ack.is_some()) | bit(Self::MAPPING, dsn.is_some())
+                let (data_ack, mapping) = (u32::from(data_ack.is_some()), u32::from(dsn.is_some()));
+                Self::DSS | data_ack * Self::DATA_ACK | mapping * Self::MAPPING
             }
             _ => return None,
         };
-        let flags = bit(Self::FIN, flags.fin) | bit(Self::ECE, flags.ece) | bit(Self::CWR, flags.cwr);
-        let timestamps = bit(Self::TIMESTAMPS, segment.timestamps.is_some());
-        let ecn = u16::from(codepoint(ecn)) * Self::ECN;
+        let flags = u32::from(flags.fin) * Self::FIN
+            | u32::from(flags.ece) * Self::ECE
+            | u32::from(flags.cwr) * Self::CWR;
+        let timestamps = u32::from(segment.timestamps.is_some()) * Self::TIMESTAMPS;
         // Four blocks at most.
-        let sack = segment.sack.as_slice().len() as u16 * Self::SACK;
-        Some(Self(dss | flags | timestamps | sack | ecn))
+        let sack = segment.sack.as_slice().len() as u32 * Self::SACK;
+        Some(Self(dss | flags | timestamps | sack | ecn as u32 * Self::ECN))
     }
 
+    #[inline(always)]
     fn blocks(self) -> usize {
-        usize::from(self.0 / Self::SACK)
+        (self.0 / Self::SACK) as usize
     }
 
-    fn has(self, bit: u16) -> bool {
+    #[inline(always)]
+    fn has(self, bit: u32) -> bool {
         self.0 & bit != 0
     }
 }
 
 /// Fields that differ from segment to segment. Those that a header does not have are zero.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Fields {
-    /// Bytes of the datagram.
-    length: u16,
     seq: u32,
     ack: u32,
     window: u16,
@@ -87,29 +96,42 @@ struct Fields {
 }
 
 impl Fields {
-    #[inline]
+    /// No field.
+    const NONE: Self = Self {
+        seq: 0,
+        ack: 0,
+        window: 0,
+        timestamps: [0; 2],
+        sack: [[0; 2]; 4],
+        data_ack: 0,
+        dsn: 0,
+        ssn: 0,
+        mapped: 0,
+    };
+
+    #[inline(always)]
     fn of(
         (subflow, association, end): (&Subflow, &Association, usize),
         segment: &TcpSegment,
-        (length, wide): (u16, [bool; 2]),
+        wide: [bool; 2],
     ) -> Self {
         let numbers = &subflow.numbers;
-        let timestamps = segment.timestamps.map_or([0; 2], |Timestamps { value, echo }| {
-            let echo = if echo.is_never() { 0 } else { numbers.timestamp(1 - end, echo) };
-            [numbers.timestamp(end, value), echo]
-        });
         let mut fields = Self {
-            length,
             seq: subflow.field(end, segment.seq).0,
             ack: subflow.field(1 - end, segment.ack).0,
             window: association.settings[end].window_field(segment.window, false),
-            timestamps,
-            ..Self::default()
+            ..Self::NONE
         };
-        for (place, block) in fields.sack.iter_mut().zip(segment.sack.as_slice()) {
-            *place = [subflow.field(1 - end, block.start).0, subflow.field(1 - end, block.end).0];
+        if let Some(Timestamps { value, echo }) = segment.timestamps {
+            let echo = if echo.is_never() { 0 } else { numbers.timestamp(1 - end, echo) };
+            fields.timestamps = [numbers.timestamp(end, value), echo];
         }
-        let MptcpOption::Dss(dss) = segment.mptcp else { return fields };
+        if !segment.sack.is_empty() {
+            for (place, block) in fields.sack.iter_mut().zip(segment.sack.as_slice()) {
+                *place = [subflow.field(1 - end, block.start).0, subflow.field(1 - end, block.end).0];
+            }
+        }
+        let MptcpOption::Dss(dss) = &segment.mptcp else { return fields };
         // The low half by definition of the field.
         let number = |value: u64, wide: bool| if wide { value } else { u64::from(value as u32) };
         if let Some(ack) = dss.data_ack {
@@ -125,7 +147,7 @@ impl Fields {
     }
 
     /// Sum of their words in the TCP header: 2^16 is 1 in ones' complement arithmetic, so those of a longer field may be added at once.
-    #[inline]
+    #[inline(always)]
     fn sum(&self, blocks: usize) -> u64 {
         let halves = |number: u64| (number >> 32) + (number & 0xffff_ffff);
         let [value, echo] = self.timestamps;
@@ -133,16 +155,16 @@ impl Fields {
         let shorts = u64::from(self.window) + u64::from(self.mapped);
         let numbers = u64::from(self.seq) + u64::from(self.ack) + u64::from(self.ssn) + value + echo;
         let mut sum = shorts + numbers + halves(self.data_ack) + halves(self.dsn);
-        for [start, end] in &self.sack[..blocks] {
+        for [start, end] in self.sack.get(..blocks).unwrap_or_default() {
             sum += u64::from(*start) + u64::from(*end);
         }
         sum
     }
 }
 
-/// Headers of the last segment of a direction that was written option by option.
+/// Headers of the last segment of a kind that was written option by option, without its [`Fields`].
 #[derive(Clone, Debug)]
-pub(super) struct Headers {
+struct Headers {
     /// `None`: there was no such segment.
     shape: Option<Shape>,
     words: [[u8; WORD]; WORDS],
@@ -151,7 +173,7 @@ pub(super) struct Headers {
     six: bool,
     /// The Data ACK, and the data sequence number of a mapping, have eight bytes.
     wide: [bool; 2],
-    /// Sums of the words that are no [`Fields`]: of the IP header, and of TCP with its pseudo header.
+    /// Sums of the words that are no fields: of the IP header, and of TCP with its pseudo header.
     sums: [u16; 2],
 }
 
@@ -163,48 +185,40 @@ impl Default for Headers {
 }
 
 impl Headers {
-    /// No segment was written.
-    pub(super) fn forget(&mut self) {
-        self.shape = None;
-    }
-
     /// Keeps the headers of a segment, without its payload.
     fn keep(&mut self, shape: Shape, headers: &[u8], six: bool, wide: [bool; 2]) {
-        self.shape = None;
+        *self = Self { len: headers.len(), six, wide, ..Self::default() };
         let Some(place) = self.words.as_flattened_mut().get_mut(..headers.len()) else { return };
         place.copy_from_slice(headers);
-        let (form, mut words) = (Form { shape, six, wide }, self.words);
-        if put(&mut words, form, &Fields::default(), [0; 2]).is_none() {
+        let mut words = self.words;
+        let form = Form { shape, six, wide };
+        if put(&mut words, form, &Fields::NONE, [0; 3]).is_none() {
             return;
         }
-        (self.words, self.len, self.six, self.wide) = (words, headers.len(), six, wide);
-        let bytes = self.words.as_flattened();
-        let (ip, tcp) = bytes[..self.len].split_at(IP_HEADERS[usize::from(six)]);
+        self.words = words;
+        let (ip, tcp) = words.as_flattened()[..self.len].split_at(IP_HEADERS[usize::from(six)]);
         let addresses = if six { &ip[8..] } else { &ip[12..] };
         // The pseudo header: addresses, protocol, and a length, which is no constant.
         let pseudo = sum_of(addresses) + 6;
         (self.shape, self.sums) = (Some(shape), [folded(sum_of(ip)), folded(pseudo + sum_of(tcp))]);
     }
 
-    /// Appends the headers of a segment of this shape, whose payload has this sum. `None`, without change, if there is no place for a
-    /// field.
-    #[inline]
-    fn fill(&self, shape: Shape, fields: &Fields, payload: u16, out: &mut Vec<u8>) -> Option<()> {
-        let length = u64::from(fields.length);
-        let carried = length - if self.six { 40 } else { 20 };
-        let ip = folded(u64::from(self.sums[0]) + length);
+    /// Writes the headers of a segment of this shape in a datagram of `length`, whose payload has this sum.
+    /// `None` if there is no place for a field.
+    #[inline(always)]
+    fn fill(
+        &self,
+        shape: Shape,
+        fields: &Fields,
+        (length, payload): (u16, u16),
+        words: &mut [[u8; WORD]; WORDS],
+    ) -> Option<()> {
+        let whole = u64::from(length);
+        let carried = whole - if self.six { 40 } else { 20 };
+        let ip = folded(u64::from(self.sums[0]) + whole);
         let tcp = folded(u64::from(self.sums[1]) + carried + u64::from(payload) + fields.sum(shape.blocks()));
-        let start = out.len();
-        // A constant length is copied without a call.
-        out.extend_from_slice(self.words.as_flattened());
-        out.truncate(start + self.len);
-        let form = Form { shape, six: self.six, wide: self.wide };
-        let (words, _) = out[start..].as_chunks_mut::<WORD>();
-        let done = put(words, form, fields, [!ip, !tcp]);
-        if done.is_none() {
-            out.truncate(start);
-        }
-        done
+        *words = self.words;
+        put(words, Form { shape, six: self.six, wide: self.wide }, fields, [length, !ip, !tcp])
     }
 }
 
@@ -216,73 +230,67 @@ struct Form {
     wide: [bool; 2],
 }
 
-/// Writes fields and checksums into their places; `None` if there is none for one of them.
-#[inline]
-fn put(words: &mut [[u8; WORD]], form: Form, fields: &Fields, [ip, tcp]: [u16; 2]) -> Option<()> {
-    let Form { shape, six, wide } = form;
-    let rest = if six {
-        let (header, rest) = words.split_first_chunk_mut::<10>()?;
-        put_half(&mut header[1], 0, fields.length.saturating_sub(40));
-        rest
+/// Writes fields, the length of the datagram and both checksums into their places; `None` if there is none for one of them.
+#[inline(always)]
+fn put(
+    words: &mut [[u8; WORD]; WORDS],
+    Form { shape, six, wide }: Form,
+    fields: &Fields,
+    [length, ip, tcp]: [u16; 3],
+) -> Option<()> {
+    let tcp_words: &mut [[u8; WORD]; TCP_WORDS] = if six {
+        put_half(&mut words[1], 0, length.saturating_sub(40));
+        words[IP_HEADERS[1] / WORD..].first_chunk_mut()?
     } else {
-        let (header, rest) = words.split_first_chunk_mut::<5>()?;
-        put_half(&mut header[0], 2, fields.length);
-        put_half(&mut header[2], 2, ip);
-        rest
+        put_half(&mut words[0], 1, length);
+        put_half(&mut words[2], 1, ip);
+        words[IP_HEADERS[0] / WORD..].first_chunk_mut()?
     };
-    let (header, mut rest) = rest.split_first_chunk_mut::<5>()?;
-    header[1] = fields.seq.to_be_bytes();
-    header[2] = fields.ack.to_be_bytes();
-    put_half(&mut header[3], 2, fields.window);
-    put_half(&mut header[4], 0, tcp);
+    tcp_words[1] = fields.seq.to_be_bytes();
+    tcp_words[2] = fields.ack.to_be_bytes();
+    put_half(&mut tcp_words[3], 1, fields.window);
+    put_half(&mut tcp_words[4], 0, tcp);
+    let mut at = TCP_HEADER / WORD;
     // Timestamps stand behind two NOPs.
     if shape.has(Shape::TIMESTAMPS) {
-        let (option, behind) = rest.split_first_chunk_mut::<3>()?;
-        option[1] = fields.timestamps[0].to_be_bytes();
-        option[2] = fields.timestamps[1].to_be_bytes();
-        rest = behind;
+        tcp_words[6] = fields.timestamps[0].to_be_bytes();
+        tcp_words[7] = fields.timestamps[1].to_be_bytes();
+        at += 3;
     }
     if shape.blocks() > 0 {
-        let blocks = fields.sack.get(..shape.blocks())?;
         // Two NOPs, kind and length.
-        let (places, behind) = rest.split_at_mut_checked(1 + 2 * blocks.len())?;
-        for (place, number) in places[1..].iter_mut().zip(blocks.as_flattened()) {
-            *place = number.to_be_bytes();
+        at += 1;
+        for number in fields.sack.get(..shape.blocks())?.as_flattened() {
+            *tcp_words.get_mut(at)? = number.to_be_bytes();
+            at += 1;
         }
-        rest = behind;
     }
     if !shape.has(Shape::DSS) {
         return Some(());
     }
     // Kind, length, subtype and flags.
-    let (_, mut rest) = rest.split_first_mut()?;
+    let mut rest = tcp_words.get_mut(at + 1..)?;
     if shape.has(Shape::DATA_ACK) {
         rest = put_number(rest, fields.data_ack, wide[0])?;
     }
     if shape.has(Shape::MAPPING) {
-        let mapping = put_number(rest, fields.dsn, wide[1])?.first_chunk_mut::<2>()?;
+        let mapping: &mut [[u8; WORD]; 2] = put_number(rest, fields.dsn, wide[1])?.first_chunk_mut()?;
         mapping[0] = fields.ssn.to_be_bytes();
         put_half(&mut mapping[1], 0, fields.mapped);
     }
     Some(())
 }
 
-/// Kinds of segments with headers of their own: a receiver's ACKs have SACK blocks now and then, a sender's segments have data.
-pub(super) const KINDS: usize = 6;
-
-#[inline]
-fn kind(segment: &TcpSegment) -> usize {
-    if segment.len > 0 { KINDS - 1 } else { segment.sack.as_slice().len() }
+/// Writes the first or the second half of a word.
+#[inline(always)]
+fn put_half(word: &mut [u8; WORD], which: usize, half: u16) {
+    if let Some(place) = word.as_chunks_mut::<2>().0.get_mut(which) {
+        *place = half.to_be_bytes();
+    }
 }
 
-#[inline]
-fn put_half(word: &mut [u8; WORD], at: usize, half: u16) {
-    let [high, low] = half.to_be_bytes();
-    (word[at], word[at + 1]) = (high, low);
-}
-
-/// Writes a number of four or eight bytes, and returns what is behind it.
-#[inline]
+/// Writes a number of four or eight bytes, and returns the words behind it.
+#[inline(always)]
 fn put_number(to: &mut [[u8; WORD]], number: u64, wide: bool) -> Option<&mut [[u8; WORD]]> {
     // A number of four bytes has no high half.
     let (high, low) = ((number >> 32) as u32, number as u32);
@@ -303,21 +311,62 @@ fn sum_of(bytes: &[u8]) -> u64 {
     pairs.iter().map(|pair| u64::from(u16::from_be_bytes(*pair))).sum()
 }
 
+/// Kinds of segments with headers of their own: a receiver's ACKs have SACK blocks now and then, a sender's segments have data.
+const KINDS: usize = 6;
+
+#[inline]
+fn kind(segment: &TcpSegment) -> usize {
+    if segment.len > 0 { KINDS - 1 } else { segment.sack.as_slice().len() }
+}
+
+/// Headers of one direction, by kind of segment.
+type OfWay = (Way, [Headers; KINDS]);
+
+/// Directions whose headers are kept.
+const WAYS: usize = 256;
+
+/// Headers of the directions that were opened last, one of each.
+#[derive(Clone, Debug)]
+pub(super) struct Templates(Box<[Option<Box<OfWay>>; WAYS]>);
+
+impl Default for Templates {
+    fn default() -> Self {
+        Self(Box::new([const { None }; WAYS]))
+    }
+}
+
+impl Templates {
+    #[inline(always)]
+    fn of(&self, way: Way, kind: usize) -> Option<&Headers> {
+        let (known, headers) = self.0[way.0 as usize % WAYS].as_deref()?;
+        if *known == way { headers.get(kind) } else { None }
+    }
+
+    /// The same, to be written.
+    fn place(&mut self, way: Way, kind: usize) -> &mut Headers {
+        let place = &mut self.0[way.0 as usize % WAYS];
+        if place.as_ref().is_some_and(|place| place.0 != way) {
+            *place = None;
+        }
+        &mut place.get_or_insert_with(|| Box::new((way, Default::default()))).1[kind]
+    }
+}
+
 impl Codec {
-    /// Appends the datagram of a segment that is like the one before it. `None`, without change, if it is not.
+    /// Writes the first `most` bytes of the datagram of a segment that is like one before it. `None` if it is not.
     #[inline]
     pub(super) fn encode_usual(
         &mut self,
-        slot: usize,
+        way: Way,
         packet: &Packet,
         most: usize,
-        out: &mut Vec<u8>,
+        room: &mut [u8],
     ) -> Option<usize> {
         let Body::Tcp(segment) = &packet.body else { return None };
+        let headers = self.templates.of(way, kind(segment))?;
         let shape = Shape::of(packet.ecn, segment)?;
-        let Recent { index, end, headers, .. } = self.recent.0[slot].as_deref_mut()?;
-        let (end, headers) = (*end, &mut headers[kind(segment)]);
-        let subflow = &mut self.subflows[*index];
+        let (index, end) = way.parts();
+        let subflow = &mut self.subflows[index];
         let association = &mut self.associations[subflow.association];
         let charged = packet.size.0.saturating_sub(association.settings[end].overhead.0);
         // Another length: a Data ACK of the other form, or padding.
@@ -325,11 +374,13 @@ impl Codec {
             return None;
         }
         let length = u16::try_from(charged).ok()?;
-        let fields = Fields::of((subflow, association, end), segment, (length, headers.wide));
-        let data = Payload::of_stream(packet.offset, segment.len as usize);
-        let left = most.saturating_sub(headers.len);
-        headers.fill(shape, &fields, data.sum(), out)?;
-        out.extend_from_slice(data.up_to(left).bytes());
+        let fields = Fields::of((subflow, association, end), segment, headers.wide);
+        let sum = stream_sum(packet.offset, segment.len as usize);
+        headers.fill(shape, &fields, (length, sum), room.as_chunks_mut().0.first_chunk_mut()?)?;
+        if segment.len > 0 {
+            let needed = most.saturating_sub(headers.len).min(segment.len as usize);
+            write_payload(packet.offset, needed, room.get_mut(headers.len..)?)?;
+        }
         subflow.sent[end] = subflow.sent[end].max(segment.end());
         if let Some(dsn) = segment.mptcp.mapping() {
             association.sent[end] = association.sent[end].max(dsn + Bytes(u64::from(segment.len)));
@@ -338,27 +389,34 @@ impl Codec {
     }
 
     /// Keeps the headers of a datagram that was written option by option, for segments like it.
-    pub(super) fn keep_headers(&mut self, slot: usize, packet: &Packet, datagram: &[u8]) {
+    pub(super) fn keep_headers(&mut self, way: Way, packet: &Packet, datagram: &[u8]) {
         let Body::Tcp(segment) = &packet.body else { return };
-        let (Some(shape), Some(recent)) =
-            (Shape::of(packet.ecn, segment), self.recent.0[slot].as_deref_mut())
-        else {
-            return;
-        };
-        let (subflow, end) = (&self.subflows[recent.index], recent.end);
+        let Some(shape) = Shape::of(packet.ecn, segment) else { return };
+        let (index, end) = way.parts();
+        let subflow = &self.subflows[index];
         let settings = &self.associations[subflow.association].settings[end];
         // The checksum of a mapping covers the data.
         if settings.checksum && shape.has(Shape::MAPPING) {
             return;
         }
-        let six = recent.ends.source.is_ipv6();
+        let six = subflow.ends.source.is_ipv6();
         let overhead = settings.overhead.0 + u64::from(segment.len);
         let headers = packet.size.0.checked_sub(overhead).and_then(|len| datagram.get(..len as usize));
         if let Some(headers) = headers {
             let wide = [subflow.wide[end] && settings.wide, settings.wide];
-            recent.headers[kind(segment)].keep(shape, headers, six, wide);
+            self.templates.place(way, kind(segment)).keep(shape, headers, six, wide);
         }
     }
+}
+
+/// Bytes of the stream, and perhaps others behind them. `None` without room for them.
+#[inline(always)]
+fn write_payload(offset: StreamOffset, len: usize, room: &mut [u8]) -> Option<()> {
+    match room.first_chunk_mut::<SOON>() {
+        Some(place) if len <= SOON => *place = *payload(offset, SOON).first_chunk()?,
+        _ => room.get_mut(..len)?.copy_from_slice(payload(offset, len)),
+    }
+    Some(())
 }
 
 #[cfg(test)]
@@ -458,19 +516,34 @@ mod tests {
     fn the_second_of_a_kind_is_usual() {
         let mut codec = codec(false, true);
         let mut out = Vec::new();
-        let (slot, _) = codec.find_again(&ends(false)).expect("it was opened");
+        let way = codec.way(ends(false)).expect("it was opened");
+        let mut room = [0; 2 * HEADERS];
         for (n, (len, usual)) in
             [(100, false), (0, false), (100, true), (7, true), (0, true)].into_iter().enumerate()
         {
             let packet = packet((len, [n as u32; 6], 0), (false, true), [true; 5]);
-            assert_eq!(codec.encode_usual(slot, &packet, 96, &mut out).is_some(), usual, "{n}");
-            codec.encode_head(&ends(false), &packet, 96, &mut out).expect("it has bytes");
+            assert_eq!(codec.encode_usual(way, &packet, 96, &mut room).is_some(), usual, "{n}");
+            codec.encode_head(way, &packet, 96, &mut out).expect("it has bytes");
         }
         // A subflow opened anew between these ends has other numbers.
         let again = codec.associations[0].settings.clone();
         let opening = codec.subflows[0].opening;
         codec.open(ends(false), opening, again, Numbers::default());
-        assert!(codec.recent.0[slot].is_none());
+        let anew = codec.way(ends(false)).expect("it was opened");
+        let packet = packet((100, [9; 6], 0), (false, true), [true; 5]);
+        assert_eq!(codec.encode_usual(anew, &packet, 96, &mut room), None);
+    }
+
+    /// Directions share places, and headers are those of one of them.
+    #[test]
+    fn headers_of_another_direction_are_not_used() {
+        let mut templates = Templates::default();
+        let (one, other) = (Way(3), Way(3 + WAYS as u32));
+        templates.place(one, 0).len = 7;
+        assert_eq!(templates.of(one, 0).map(|headers| headers.len), Some(7));
+        assert!(templates.of(other, 0).is_none());
+        assert_eq!(templates.place(other, 0).len, 0);
+        assert!(templates.of(one, 0).is_none());
     }
 
     proptest! {
@@ -493,9 +566,16 @@ mod tests {
                 let packet = packet((len, numbers, blocks.min(room)), (six, wide), has);
                 let ends = if back { ends(six).reversed() } else { ends(six) };
                 let mut alone = codec(six, wide);
-                let (mut one, mut other) = (Vec::new(), Vec::new());
-                let length = used.encode_head(&ends, &packet, most, &mut one);
-                prop_assert_eq!(&length, &alone.encode_head(&ends, &packet, most, &mut other));
+                let way = used.way(ends).expect("it was opened");
+                let (mut one, mut other) = (vec![0xee; HEADERS + 4096], Vec::new());
+                let again = used.encode_again(way, &packet, most, &mut one);
+                one.truncate(again.unwrap_or(0).min(most));
+                let length = match again {
+                    Some(length) => Ok(length),
+                    None => used.encode_head(way, &packet, most, &mut one),
+                };
+                prop_assert_eq!(&length, &alone.encode_head(way, &packet, most, &mut other));
+                other.truncate(if again.is_some() { most } else { usize::MAX });
                 prop_assert_eq!(length, Ok(packet.size.0 as usize));
                 prop_assert_eq!(&one, &other);
                 prop_assert_eq!((used.subflows[0].sent[usize::from(back)] >= packet.segment().expect("TCP").end(), used.padded), (true, 0));
