@@ -56,8 +56,14 @@ def test_figures_of_the_kernel_are_found() -> None:
 
 @pytest.mark.parametrize(
     ("name", "sets"),
-    [("geo-plus-lte", []), ("path-outage", [("flow.upload.transport.congestion", "cubic")])],
-    ids=["geo-plus-lte", "path-outage"],
+    [
+        ("geo-plus-lte", []),
+        ("path-outage", [("flow.upload.transport.congestion", "cubic")]),
+        # A rate that jumps, and a receive buffer above that of Linux.
+        ("bufferbloat-lte", []),
+        ("three-geo-beams", []),
+    ],
+    ids=["geo-plus-lte", "path-outage", "bufferbloat-lte", "three-geo-beams"],
 )
 def test_the_loop_is_closed(name: str, sets: list[tuple[str, str]], tmp_path: Path) -> None:
     """With the congestion control that is assumed: packets do not tell it."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ropewalk import changing
 from ropewalk.errors import ScenarioError
 from ropewalk.scenario import Scenario
 
@@ -36,6 +37,10 @@ LIMITING, CONSTANT = 0.05, 0.9
 """A receive window that is full for longer, and is mostly at its largest, tells the buffer."""
 WINDOW_OF = 0.8, 0.81, 0.83
 """The buffer of Linux as a part of its largest window, where it is fixed: least, usual, most."""
+WHILE_BUSY = "payload acknowledged while the queue was not empty"
+"""How a rate was found at which no large part of the data was acknowledged."""
+LINUX_MAX = 6 << 20
+"""The largest receive buffer of Linux, unless it is told another (tcp_rmem), in bytes."""
 LONGEST = 120
 """Letters of a name."""
 LATE = 3.0
@@ -71,7 +76,9 @@ class Path:
     ends: str
     """Its addresses."""
     rate: Figure
-    """bit/s."""
+    """bit/s; the mean if it changes."""
+    steps: list[tuple[float, float]]
+    """Seconds from the start of the connection, and the rate in bit/s from then on; empty if constant."""
     delay: Figure
     """One way, in seconds."""
     queue: Figure
@@ -221,8 +228,17 @@ def _path(number: int, flow: Row, row: Row, packets: Packets) -> Path:
     tx_s = (size + head) * 8.0 / rate.value
     delay = _delay(row, tx_s)
     base = 2.0 * delay.value + tx_s
-    queue, loss, lost = _queue_and_loss(row, packets, base, rate, gone)
     start = flow["start_s"]
+    steps: list[tuple[float, float]] = []
+    if rate.why.startswith(WHILE_BUSY):
+        found = changing.spans(packets.samples, row["srtt_min_s"] or base, LEAST_QUEUE_S)
+        steps = changing.steps(found, flow["end_s"] - start)
+    if steps:
+        # Acknowledgements tell of the link a way back later.
+        steps = [(max(at - delay.value - start, 0.0), wire * value) for at, value in steps]
+        told = f"{len(steps) - 1} changes; not known while the queue was empty or losses repaired"
+        rate = Figure(rate.value, min(value for _, value in steps), max(value for _, value in steps), told)
+    queue, loss, lost = _queue_and_loss(row, packets, base, (rate, wire if steps else None), gone)
     ended = flow["end_s"]
     outages = [
         (max(since - delay.value - start, 0.0), math.inf if until >= ended else until - delay.value - start)
@@ -230,9 +246,8 @@ def _path(number: int, flow: Row, row: Row, packets: Packets) -> Path:
     ]
     opened = row["established_s"] - (row["handshake_s"] or 0.0) - start
     late = number > 1 and opened > LATE * base + 0.2
-    return Path(
-        f"path{number}", row["path"], rate, delay, queue, loss, lost, outages, opened if late else None
-    )
+    joined = opened if late else None
+    return Path(f"path{number}", row["path"], rate, steps, delay, queue, loss, lost, outages, joined)
 
 
 def _busy(samples: pl.DataFrame, base_s: float) -> tuple[float, list[float]]:
@@ -272,7 +287,7 @@ def _rate(row: Row, samples: pl.DataFrame) -> Figure:
             told += f", {mean / 1e6:.3g} Mbit/s of payload while the queue was not empty"
         return Figure(pace, max(low, 0.0) if low < pace else 0.95 * pace, high, told)
     if rates:
-        told = f"payload acknowledged while the queue was not empty, in {seconds:.3g} s"
+        told = f"{WHILE_BUSY}, in {seconds:.3g} s"
         return Figure(mean, max(mean - half, 0.0), mean + half, told)
     most = max(_peak(samples), row["bytes_sent"] * 8.0, 8e3)
     return Figure(UNBOUNDED * most, most, None, "the queue was always empty; the rate is not identifiable")
@@ -300,11 +315,21 @@ def _delay(row: Row, tx_s: float) -> Figure:
 
 
 def _queue_and_loss(
-    row: Row, packets: Packets, base_s: float, rate: Figure, gone: list[tuple[float, float]]
+    row: Row,
+    packets: Packets,
+    base_s: float,
+    rates: tuple[Figure, float | None],
+    gone: list[tuple[float, float]],
 ) -> tuple[Figure, Figure, list[int]]:
-    """A loss while the queue was long is one of the queue, any other one of the link."""
+    """A loss while the queue was long is one of the queue, any other one of the link.
+
+    `rates`: the rate and, if that changes, the bytes on the wire for each byte of payload: then a delay does
+    not tell how much waits.
+    """
+    rate, wire = rates
     longest = max((row["srtt_max_s"] or 0.0) - base_s, 0.0)
-    random, full = [], 0
+    random: list[int] = []
+    full: list[float] = []
     # Data of an outage waited for its end, and is sent again without need until all of it is acknowledged.
     spans = [(since - base_s, _repaired(packets.samples, until)) for since, until in gone]
     kept = packets.losses.filter(
@@ -312,12 +337,16 @@ def _queue_and_loss(
     )
     for number, at in kept.select("packet", "t_s").iter_rows():
         if longest > LEAST_QUEUE_S and _queueing_s(packets.samples, at, base_s, longest) > FULL * longest:
-            full += 1
+            full.append(at)
         else:
             random.append(int(number))
     held = longest * rate.value / 8.0
-    if full >= LEAST_FULL and full >= len(random):
-        told = f"the longest queueing delay was {1e3 * longest:.3g} ms; {full} segments were lost near it"
+    told = f"the longest queueing delay was {1e3 * longest:.3g} ms; {len(full)} segments were lost near it"
+    if wire is not None:
+        most = [changing.outstanding(packets.samples, at) for at in full] or [0.0]
+        held = max(wire * float(np.median(most)) - base_s * rate.value / 8.0, 0.0)
+        told = f"so much was outstanding when {len(full)} segments were lost, without what was under way"
+    if len(full) >= LEAST_FULL and len(full) >= len(random):
         queue = Figure(held, 0.85 * held, 1.15 * held, told)
     else:
         roomy = max(2.0 * held, BUFFER_S * rate.value / 8.0, 10.0 * (row["largest_bytes"] or 1))
@@ -367,6 +396,10 @@ def _buffers(flow: Row, series: pl.DataFrame) -> tuple[list[str], str]:
             told += ", and no longer grew"
         else:
             told += "; the size is not identifiable"
+            if low > LINUX_MAX:
+                # It is no limit in the capture, and shall be none here.
+                key = f', receive_buffer_max = "{2.0 * low:.0f}B"'
+                told += f", but above the {LINUX_MAX / 1e3:.0f} kB of Linux: twice the least is taken"
         lines.append(f"# receive buffer: {low / 1e3:.3g} to {high} kB: {told}")
     if isinstance(most, float):
         told = "so much was outstanding at once; the size is not identifiable"
@@ -408,7 +441,9 @@ def _text(
 def _path_lines(path: Path, *, upward: bool) -> list[str]:
     rate, delay, queue = path.rate, path.delay, path.queue
     there, back = ("up", "down") if upward else ("down", "up")
-    common = f'rate = "{rate.value:.0f}bit/s", delay = {_seconds(delay.value)}, queue = "{queue.value:.0f}B"'
+    own = f'"{rate.value:.0f}bit/s"'
+    rest = f'delay = {_seconds(delay.value)}, queue = "{queue.value:.0f}B"'
+    common = f"rate = {_steps(path.steps) or own}, {rest}"
     loss = ""
     if len(path.lost) > FEW:
         loss = f', loss = {{ kind = "packet", probability = {path.loss.value:.3g} }}'
@@ -422,8 +457,17 @@ def _path_lines(path: Path, *, upward: bool) -> list[str]:
         f"# queue: {queue.scaled(1e-3).words('kB')}",
         f"# loss: {path.loss.scaled(100.0).words('%', 2)}",
         f"{there} = {{ {common}{loss} }}",
-        f"{back} = {{ {common} }}",
+        f"{back} = {{ rate = {own}, {rest} }}",
     ]
+
+
+def _steps(steps: list[tuple[float, float]]) -> str:
+    if not steps:
+        return ""
+    # The first rate holds from the start.
+    times = ", ".join(_seconds(at if index else 0.0) for index, (at, _) in enumerate(steps))
+    rates = ", ".join(f'"{value:.0f}bit/s"' for _, value in steps)
+    return f'{{ kind = "steps", times = [{times}], rates = [{rates}] }}'
 
 
 def _flow_lines(
