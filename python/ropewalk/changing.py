@@ -39,7 +39,7 @@ class Span:
 def repairs(samples: pl.DataFrame) -> list[tuple[float, float]]:
     """Times of repairs: from a retransmission until all is acknowledged that was outstanding then.
 
-    What was acknowledged grows with the repair there, and not with the link.
+    Acknowledged bytes grow with the repair there, and not with the link.
     """
     at, acked, inflight, again = (
         samples[name].fill_null(0.0).to_numpy()

@@ -15,7 +15,8 @@
 //! RPv1        max(4 MTU share, cwnd_i - W/2, MTU)    the same
 //! RPv2        max(4 MTU share, cwnd_i - W/2, MTU)    max(W - X srtt_i / 2, cwnd_i - W/2, MTU)
 //! ```
-//! where X is a sum of rates that are rounded down to bytes per eighth of a millisecond, and x_i in a share is not. A path without a round-trip sample takes no part. Alone a path has the rules of `sctp`.
+//! where X is a sum of rates that are rounded down to bytes per eighth of a millisecond, and x_i in a share is not. A path without a round-trip sample, or which is not
+//! usable, takes no part; with `rules = "freebsd"` its window and threshold do, so that the first path grows by half before the second is confirmed. Alone a path has the rules of `sctp`.
 //!
 //! MPTCP-like (FreeBSD, `sctp_cwnd_update_after_sack_common`, SCTP_CMT_MPTCP): the factor of LIA, with w_i the window in MTU,
 //! ```text
@@ -78,49 +79,67 @@ fn srtt(path: &PathView, freebsd: bool) -> f64 {
     if freebsd { (path.srtt * 8e3).floor().max(1.0) } else { path.srtt }
 }
 
-/// Rate of a path with this window; FreeBSD rounds down.
-fn rate(cwnd: f64, srtt: f64, freebsd: bool) -> f64 {
-    if freebsd { (cwnd / srtt).floor() } else { cwnd / srtt }
+/// The path has a round-trip time.
+fn is_sampled(path: &PathView) -> bool {
+    path.srtt > 0.0 && path.srtt.is_finite()
+}
+
+/// Rate of a path with this window; FreeBSD rounds down, and takes that of a path without a round-trip sample for 0.
+fn rate(cwnd: f64, path: &PathView, freebsd: bool) -> f64 {
+    let rate = cwnd / srtt(path, freebsd);
+    match freebsd {
+        true if is_sampled(path) => rate.floor(),
+        true => 0.0,
+        false => rate,
+    }
+}
+
+/// The window and the threshold of the path count. FreeBSD takes all paths, confirmed or not, reachable or not.
+fn takes_part(path: &PathView, freebsd: bool) -> bool {
+    freebsd || path.coupled
 }
 
 impl Coupling {
     /// The pool of a path with this window and threshold; `None` while no other path takes part.
     pub fn pool(self, (cwnd, ssthresh): (f64, f64), freebsd: bool, paths: Paths<'_>) -> Option<Pool> {
-        let me = paths.all.get(paths.me).filter(|me| me.coupled)?;
+        let me = paths.all.get(paths.me).filter(|me| takes_part(me, freebsd))?;
         if matches!(self, Self::None | Self::MptcpLike) {
             return None;
         }
-        let own = rate(cwnd, srtt(me, freebsd), freebsd);
+        let own = rate(cwnd, me, freebsd);
         let (mut window, mut rates, mut thresholds, mut alone) = (cwnd, own, ssthresh, true);
-        for (_, path) in paths.all.iter().enumerate().filter(|(i, path)| *i != paths.me && path.coupled) {
+        let others = paths.all.iter().enumerate().filter(|(i, _)| *i != paths.me);
+        for (_, path) in others.filter(|(_, path)| takes_part(path, freebsd)) {
             window += path.cwnd;
-            rates += rate(path.cwnd, srtt(path, freebsd), freebsd);
+            rates += rate(path.cwnd, path, freebsd);
             thresholds += path.threshold;
             alone = false;
         }
         // FreeBSD may have rounded all rates to 0.
         let rates = if freebsd { rates.max(1.0) } else { rates };
+        let srtt = srtt(me, freebsd);
         // Nor does it round the rate of the path itself for its share, which may then be above 1.
-        let part = if freebsd { rate(cwnd, srtt(me, true), false) } else { own };
+        let part = if freebsd { cwnd / srtt } else { own };
         let share = if self == Self::RpV1 { ssthresh / thresholds } else { part / rates };
         debug_assert!(share >= 0.0 && (freebsd || share <= 1.0), "a share of {share}");
-        (!alone).then_some(Pool { share, window, rate: own, rates, srtt: srtt(me, freebsd) })
+        (!alone).then_some(Pool { share, window, rate: own, rates, srtt })
     }
 
-    /// The factor of MPTCP-like growth for a path with this window; `None` with other coupling, and while no other path takes
-    /// part.
+    /// The factor of MPTCP-like growth for a path with this window; `None` with other coupling, and if there is no other
+    /// path.
     pub fn alpha(self, cwnd: u64, mtu: u64, paths: Paths<'_>) -> Option<Alpha> {
-        paths.all.get(paths.me).filter(|me| me.coupled && self == Self::MptcpLike)?;
-        let (mut best, mut sum, mut count) = (0, 0, 0);
-        for (index, path) in paths.all.iter().enumerate().filter(|(_, path)| path.coupled) {
+        if self != Self::MptcpLike || paths.all.len() < 2 {
+            return None;
+        }
+        let (mut best, mut sum) = (0, 0);
+        for (index, path) in paths.all.iter().enumerate().filter(|(_, path)| is_sampled(path)) {
             let cwnd = u128::from(if index == paths.me { cwnd } else { path.cwnd as u64 });
             let (mtu, srtt) = (u128::from(mtu), srtt(path, true) as u128);
             sum += (cwnd << 16) / (mtu * srtt);
-            best = best.max((cwnd << 40) / (mtu * srtt * srtt));
-            count += 1;
+            best = best.max((cwnd << 40) / (mtu * srtt).saturating_mul(srtt));
         }
-        let alpha = if sum > 0 { best / (sum * sum) } else { 1 };
-        (count > 1).then(|| Alpha(u64::try_from(alpha).unwrap_or(u64::MAX)))
+        let alpha = if sum > 0 { best / sum.saturating_mul(sum) } else { 1 };
+        Some(Alpha(u64::try_from(alpha).unwrap_or(u64::MAX)))
     }
 
     /// Threshold after a loss, before its lower bound of one chunk.
@@ -136,7 +155,8 @@ impl Coupling {
 
     /// The same as FreeBSD computes it; `unit` is the MTU.
     pub fn threshold_of_freebsd(self, cwnd: f64, unit: f64, pool: &Pool, timeout: bool) -> f64 {
-        let least = cwnd - pool.window / 2.0;
+        // Half of the sum is rounded down.
+        let least = cwnd - (pool.window / 2.0).floor();
         if timeout && self == Self::RpV2 {
             return (pool.window - pool.rates * pool.srtt / 2.0).max(least);
         }

@@ -30,9 +30,9 @@ fn figures(flow: &FlowRecord, seconds: f64) -> [f64; 5] {
     ]
 }
 
-/// Two equal paths of 10 Mbit/s, or one of 10 and one of 2 Mbit/s.
-fn paths(equal: bool, seed: u64) -> String {
-    let jitter = [0.0, 0.007, -0.006, 0.003, -0.009, 0.005][seed as usize % 6];
+/// Two equal paths of 10 Mbit/s, or one of 10 and one of 2 Mbit/s. The delay of the first is longer by this share, that of the
+/// second shorter.
+fn paths(equal: bool, jitter: f64) -> String {
     let list = if equal { [(10, 10.0), (10, 10.0)] } else { [(10, 20.0), (2, 100.0)] };
     let mut text = format!("duration = \"{}s\"\n", if equal { 60 } else { 30 });
     for (n, (rate, delay)) in list.into_iter().enumerate() {
@@ -44,16 +44,20 @@ fn paths(equal: bool, seed: u64) -> String {
     text
 }
 
-/// Means of three seeds, whose delays differ by up to 1 %.
+/// A bulk transfer with the defects of the timer.
+fn transfer(equal: bool, jitter: f64, keys: &str) -> [f64; 5] {
+    let text = paths(equal, jitter)
+        + "[[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\napp = \"bulk\"\n[flow.transport]\n"
+        + "profile = \"freebsd\"\ntimer_defects = \"both\"\n"
+        + keys;
+    figures(&run(&text, 1), if equal { 60.0 } else { 30.0 })
+}
+
+/// Means of three runs, whose delays differ by up to 1 %.
 fn means(equal: bool, keys: &str) -> [f64; 5] {
-    let seconds = if equal { 60.0 } else { 30.0 };
     let mut sums = [0.0; 5];
-    for seed in 0..3 {
-        let text = paths(equal, seed)
-            + "[[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\napp = \"bulk\"\n[flow.transport]\n"
-            + "profile = \"freebsd\"\ntimer_defects = \"both\"\n"
-            + keys;
-        let found = figures(&run(&text, seed), seconds);
+    for jitter in [0.0, 0.007, -0.006] {
+        let found = transfer(equal, jitter, keys);
         sums.iter_mut().zip(found).for_each(|(sum, figure)| *sum += figure / 3.0);
     }
     sums
@@ -64,7 +68,7 @@ fn buffers(size: &str) -> String {
     format!("send_buffer = \"{size}\"\nreceive_buffer = \"{size}\"\n")
 }
 
-/// Goodput within 10 %, share of the first path within 0.06, retransmitted packets within 0.2 percent points.
+/// Goodput within 6 %, share of the first path within 0.04, retransmitted packets within 0.1 percent points.
 #[test]
 fn goodput_shares_and_retransmissions_are_those_of_the_library() {
     let (cmt, split) = ("kind = \"cmt-sctp\"\n", "buffer_split = \"both\"\n");
@@ -83,11 +87,12 @@ fn goodput_shares_and_retransmissions_are_those_of_the_library() {
             [9.96, 0.852, 0.0],
         ),
         (false, format!("{cmt}congestion = \"mptcp_like\"\n{}", buffers("1MiB")), [9.98, 0.941, 0.071]),
+        (false, format!("{cmt}{split}congestion = \"rpv2\"\n{}", buffers("1MiB")), [8.96, 0.957, 0.564]),
     ] {
         let found = means(equal, &keys);
-        let near = (found[0] / goodput - 1.0).abs() < 0.1
-            && (found[1] - share).abs() < 0.06
-            && (found[2] - again).abs() < 0.2;
+        let near = (found[0] / goodput - 1.0).abs() < 0.06
+            && (found[1] - share).abs() < 0.04
+            && (found[2] - again).abs() < 0.1;
         assert!(near, "{keys}: {found:?}, the library has {goodput}, {share}, {again}");
     }
 }
@@ -100,4 +105,17 @@ fn the_defect_of_the_timer_is_that_of_the_library() {
         let found = means(equal, &("kind = \"sctp\"\n".to_owned() + &buffers(size)));
         assert!((found[4] - expiries).abs() < 3.0, "{found:?}");
     }
+}
+
+/// With `rpv1` and buffers that are not split the fast path stays at some packets until the slow path has a loss. Whether that comes
+/// is decided in the first fast recovery, by chunks that are reported missing and are not. The library over the links of the simulator
+/// (`--backend usrsctp`) stays so in 3 of these 12 runs, and has 6.61 Mbit/s in the mean.
+#[test]
+fn rpv1_stays_slow_as_often_as_in_the_library() {
+    let keys = "kind = \"cmt-sctp\"\ncongestion = \"rpv1\"\n".to_owned() + &buffers("1MiB");
+    let runs = (0..12).map(|n| transfer(false, -0.0099 + 0.0018 * f64::from(n), &keys)[0]);
+    let goodput: Vec<f64> = runs.collect();
+    let mean = goodput.iter().sum::<f64>() / 12.0;
+    assert_eq!(goodput.iter().filter(|one| **one < 3.0).count(), 3, "{goodput:?}");
+    assert!((mean / 6.61 - 1.0).abs() < 0.1, "{goodput:?}");
 }

@@ -367,7 +367,11 @@ fn sctp(keys: &Table) -> Option<SctpConfig> {
             path: keys.read("path_retries")?,
             association: keys.read("association_retries")?,
         },
-        sack: SackConfig { every: keys.read("ack_every")?, delay: keys.read("ack_delay")? },
+        sack: SackConfig {
+            every: keys.read("ack_every")?,
+            eager: keys.flag("eager_sack")?,
+            delay: keys.read("ack_delay")?,
+        },
         heartbeat: HeartbeatConfig {
             interval: keys.read("heartbeat_interval")?,
             confirm: keys.read("confirm_paths")?,

@@ -15,7 +15,7 @@ use transport::config::{
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
     BufferSplit, CmtConfig, FastRetransmit, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Reductions,
-    Rescheduling, RetransmissionPolicy, WindowUpdate,
+    Rescheduling, RetransmissionPolicy, SackConfig, WindowUpdate,
 };
 use units::{Bytes, Nanos, Ratio};
 
@@ -416,6 +416,7 @@ fn freebsd() {
         initial_cwnd: InitialWindow::Bytes(Bytes(4464)),
         chunk_overhead: Bytes(256),
         fast_retransmit: FastRetransmit::All,
+        sack: SackConfig { eager: true, ..SctpConfig::default().sack },
         data_is_cookie_ack: true,
         idle_decay: false,
         send_buffer: Bytes(4_000_000),

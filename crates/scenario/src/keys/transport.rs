@@ -357,6 +357,11 @@ pub(crate) static TRANSPORT: Section = Section {
             "charged to the receive window for each chunk that is in flight or has arrived out of order, beside its data",
         ),
         sctp(
+            "eager_sack",
+            FLAG,
+            "the first packet with DATA is acknowledged at once, and a SACK that is delayed leaves with any other packet, as in FreeBSD",
+        ),
+        sctp(
             "data_is_cookie_ack",
             FLAG,
             "DATA that arrives before the COOKIE ACK, such as by another path, completes the handshake; false: it is discarded",

@@ -244,6 +244,9 @@ pub struct RetransmissionLimits {
 pub struct SackConfig {
     /// Every n-th packet at once.
     pub every: u32,
+    /// The first packet with DATA at once, and whatever waits when another packet leaves. FreeBSD does so (`sctp_init_asoc`,
+    /// `sctp_chunk_output`).
+    pub eager: bool,
     /// Otherwise after this long.
     pub delay: Nanos,
 }
@@ -335,7 +338,7 @@ impl Default for SctpConfig {
                 estimator: RtoRule::Rfc,
             },
             limits: RetransmissionLimits { init: 8, path: 5, association: 10 },
-            sack: SackConfig { every: 2, delay: Nanos::from_millis(200) },
+            sack: SackConfig { every: 2, eager: false, delay: Nanos::from_millis(200) },
             heartbeat: HeartbeatConfig { interval: Nanos::from_secs(30), confirm: true },
             missing_reports: 3,
             fast_retransmit: FastRetransmit::Single,

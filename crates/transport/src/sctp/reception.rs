@@ -80,6 +80,8 @@ pub struct SackTimer {
     config: SackConfig,
     /// Packets with DATA since the last SACK.
     packets: u32,
+    /// No DATA has come.
+    untouched: bool,
     /// A SACK is due now.
     at_once: bool,
     /// A delayed SACK is due at this time; `NEVER` without one.
@@ -91,19 +93,25 @@ pub struct SackTimer {
 impl SackTimer {
     /// Nothing has arrived.
     pub fn new(config: SackConfig) -> Self {
-        Self { config, packets: 0, at_once: false, due: SimTime::NEVER, path: PathId::FIRST }
+        Self { config, packets: 0, untouched: true, at_once: false, due: SimTime::NEVER, path: PathId::FIRST }
     }
 
     /// A packet with DATA has arrived; `urgent`: it is to be acknowledged without delay.
     pub fn on_packet(&mut self, now: SimTime, path: PathId, urgent: bool) {
         self.path = path;
         self.packets += 1;
+        let first = std::mem::take(&mut self.untouched) && self.config.eager;
         // RFC 9260 section 6.2: packets are counted, not chunks.
-        if urgent || self.packets >= self.config.every {
+        if urgent || first || self.packets >= self.config.every {
             self.at_once = true;
         }
         self.due = self.due.min(now + self.config.delay);
         self.check();
+    }
+
+    /// Another packet leaves.
+    pub fn on_departure(&mut self) {
+        self.at_once |= self.config.eager && self.is_pending();
     }
 
     /// A SACK leaves at once, though no DATA has come: the window has opened.
@@ -170,7 +178,16 @@ mod tests {
     #[test]
     fn every_second_packet_or_after_the_delay() {
         let delay = Nanos::from_millis(200);
-        let mut timer = SackTimer::new(SackConfig { every: 2, delay });
+        let mut timer = SackTimer::new(SackConfig { every: 2, eager: true, delay });
+        timer.on_packet(SimTime::ZERO, PathId(0), false);
+        assert_eq!((timer.is_due(), timer.take()), (true, 1), "the first is acknowledged at once");
+        timer.on_packet(SimTime::ZERO, PathId(0), false);
+        assert!(!timer.is_due());
+        timer.on_departure();
+        assert_eq!((timer.is_due(), timer.take()), (true, 1));
+        timer.on_departure();
+        assert!(!timer.is_pending(), "nothing waits");
+        let mut timer = SackTimer::new(SackConfig { every: 2, eager: false, delay });
         timer.on_packet(SimTime::from_millis(5), PathId(1), false);
         assert_eq!(
             (timer.is_due(), timer.due(), timer.path()),

@@ -55,17 +55,17 @@ impl Shape {
             // A mapping without data is that of a DATA_FIN.
             MptcpOption::Dss(Dss { data_ack, dsn, data_fin: false }) if dsn.is_none() || segment.len > 0 => {
                 let (data_ack, mapping) = (u32::from(data_ack.is_some()), u32::from(dsn.is_some()));
-                Self::DSS | data_ack * Self::DATA_ACK | mapping * Self::MAPPING
+                Self::DSS | (data_ack * Self::DATA_ACK) | (mapping * Self::MAPPING)
             }
             _ => return None,
         };
-        let flags = u32::from(flags.fin) * Self::FIN
-            | u32::from(flags.ece) * Self::ECE
-            | u32::from(flags.cwr) * Self::CWR;
+        let fin = u32::from(flags.fin) * Self::FIN;
+        let ecn_flags = (u32::from(flags.ece) * Self::ECE) | (u32::from(flags.cwr) * Self::CWR);
         let timestamps = u32::from(segment.timestamps.is_some()) * Self::TIMESTAMPS;
         // Four blocks at most.
         let sack = segment.sack.as_slice().len() as u32 * Self::SACK;
-        Some(Self(dss | flags | timestamps | sack | ecn as u32 * Self::ECN))
+        let ecn = ecn as u32 * Self::ECN;
+        Some(Self(dss | fin | ecn_flags | timestamps | sack | ecn))
     }
 
     #[inline(always)]

@@ -29,6 +29,7 @@ const FLOW_RULES: &[Rule] = &[
     REDUCTIONS,
     RESCHEDULING,
     COOKIE,
+    EAGER,
     TIMER_DEFECTS,
     CONGESTION,
     MSS,
@@ -68,6 +69,7 @@ pub(super) const CONGESTION: Rule = rule(
 pub(super) const REDUCTIONS: Rule = rule("transport.reductions", "\"each\"");
 pub(super) const FAST_RETRANSMIT: Rule = rule("transport.fast_retransmit", "\"all\"");
 pub(super) const COOKIE: Rule = rule("transport.data_is_cookie_ack", "true");
+pub(super) const EAGER: Rule = rule("transport.eager_sack", "true");
 pub(super) const TIMER_DEFECTS: Rule = rule("transport.timer_defects", "\"both\": the library has them");
 pub(super) const MSS: Rule = rule("transport.mss", "\"1452B\": the library has an MTU of 1500 bytes");
 pub(super) const HEADER: Rule = rule("transport.header", "\"32B\"");

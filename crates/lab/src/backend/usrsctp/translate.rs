@@ -211,7 +211,8 @@ fn times(
 ) -> Vec<(String, u32)> {
     let RtoConfig { initial, min, max, granularity, floor: _, estimator: _ } = rto;
     refused.unless(granularity == MILLISECOND, part, rules::GRANULARITY);
-    let SackConfig { every: _, delay } = sack;
+    let SackConfig { every: _, eager, delay } = sack;
+    refused.unless(eager, part, rules::EAGER);
     let whole = |time: &Nanos| time.0.is_multiple_of(MILLISECOND.0);
     refused.unless([initial, min, max, delay].iter().all(whole), part, rules::ACK_DELAY);
     let RetransmissionLimits { init, path, association } = limits;

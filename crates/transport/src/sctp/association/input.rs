@@ -288,6 +288,7 @@ impl Association {
     /// Marks the chunks that a SACK acknowledges. Returns the lowest and the highest TSN that were not acknowledged before.
     fn mark_arrivals(&mut self, now: SimTime, sack: &Sack, news: &mut [PathNews]) -> Option<(Tsn, Tsn)> {
         let mut arrived: Option<(Tsn, Tsn)> = None;
+        let each = self.reduces_each();
         let Self { outqueue, paths, .. } = self;
         let mut note = |tsn: Tsn, sent: &Sent| {
             let (path, news) = (paths.get_mut(sent.path), &mut news[sent.path.index()]);
@@ -304,8 +305,8 @@ impl Association {
             news.news.once |= sent.transmissions == 1;
             news.cumulative |= tsn < sack.next;
             news.news.advanced |= news.pseudo.contains(&Some(tsn));
-            // A chunk that two paths have carried says nothing of those that either has lost.
-            if sent.has_one_carrier() {
+            // A chunk that two paths have carried says nothing of those that either has lost. FreeBSD takes it for news of the last.
+            if each || sent.has_one_carrier() {
                 news.highest = news.highest.max(Some(tsn));
             }
             if let Some(sample) = path.timer.on_acked(now, tsn) {

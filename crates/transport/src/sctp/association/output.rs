@@ -48,6 +48,7 @@ impl Association {
             .or_else(|| self.new_data(now))
             .or_else(|| self.sack_alone());
         let Some(Draft { path, body, offset, again }) = draft else { return Departure::Nothing };
+        self.sack.on_departure();
         let user_data = body.data.user_data();
         *packet = Packet {
             path,
