@@ -6,9 +6,12 @@ use wire::codec::Way;
 /// Neighbouring ports of a host whose directions are found at once.
 const PORTS: usize = 16;
 
+/// A direction, with the addresses of its packets.
+type Known = Option<([HostAddress; 2], Way)>;
+
 /// The directions that were asked for last, one for each pair of neighbouring ports.
 #[derive(Debug)]
-pub(super) struct Ways(Box<[Option<([HostAddress; 2], Way)>; PORTS * PORTS]>);
+pub(super) struct Ways(Box<[Known; PORTS * PORTS]>);
 
 impl Default for Ways {
     fn default() -> Self {

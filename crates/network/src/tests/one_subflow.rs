@@ -73,7 +73,7 @@ impl Slides {
     fn line(&mut self, crossing: &Crossing<'_>, what: &str) {
         let Some(segment) = crossing.packet.segment() else { return };
         let option = &segment.mptcp;
-        let through = crossing.ends[0].node == self.nodes[2] && what.starts_with("server");
+        let through = crossing.ends[0].node() == self.nodes[2] && what.starts_with("server");
         let access = if through { "px" } else { ["A1", "A2"][crossing.packet.path.index()] };
         let data = option.mapping().filter(|_| segment.len > 0).map_or("-".into(), |dsn| {
             let end = dsn.0 + u64::from(segment.len);
@@ -111,7 +111,7 @@ impl Slides {
     fn judge_proxy(&mut self, crossing: &Crossing<'_>) {
         let Some(segment) = crossing.packet.segment() else { return };
         let [terminal, _, gateway] = self.nodes;
-        let (from, to) = (crossing.ends[0].node, crossing.ends[1].node);
+        let (from, to) = (crossing.ends[0].node(), crossing.ends[1].node());
         if !crossing.leaves
             && (from, to) == (terminal, gateway)
             && let Some(dsn) = segment.mptcp.mapping().filter(|_| segment.len > 0)
@@ -151,7 +151,7 @@ impl PacketSink for Watch {
         slides.judge_proxy(crossing);
         let [terminal, server, gateway] = slides.nodes;
         let Some(segment) = crossing.packet.segment() else { return };
-        let (from, to) = (crossing.ends[0].node, crossing.ends[1].node);
+        let (from, to) = (crossing.ends[0].node(), crossing.ends[1].node());
         if crossing.leaves
             && from == server
             && let Some(ack) = segment.mptcp.data_ack()
