@@ -193,7 +193,7 @@ fn a_late_cookie_is_discarded() {
 /// RFC 9260 section 5.2.2: "The outbound SCTP packet containing this INIT ACK chunk MUST carry a Verification Tag value equal to the Initiate
 /// Tag found in the unexpected INIT chunk."
 ///
-/// RFC 9260 section 5.2.2: "After sending the INIT ACK chunk or ABORT chunk, the endpoint MUST take no further actions, i.e., the existing
+/// RFC 9260 section 5.2.2: "After sending the INIT ACK or ABORT chunk, the endpoint MUST take no further actions, i.e., the existing
 /// association, including its current state, and the corresponding TCB MUST NOT be changed."
 #[test]
 fn an_unexpected_init_changes_nothing() {
@@ -221,7 +221,7 @@ fn a_restart_brings_no_new_address() {
 /// RFC 9260 section 5.2.4: "All the congestion control parameters (e.g., cwnd, ssthresh) related to this peer MUST be reset to their initial
 /// values"
 ///
-/// RFC 9260 section 5.2.4: "A RESTART notification SHOULD be sent to the ULP instead of a "COMMUNICATION LOST" notification."
+/// RFC 9260 section 5.2.4: "A RESTART notification SHOULD be sent to the ULP instead of a COMMUNICATION LOST notification."
 ///
 /// Action A: the peer has restarted.
 #[test]
