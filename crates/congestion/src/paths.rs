@@ -25,18 +25,17 @@ pub struct PathView {
 impl PathView {
     /// A path with this window in bytes, round-trip time in seconds and MSS in bytes, whose controller shares no state.
     pub fn new(cwnd: f64, srtt: f64, mss: f64, coupled: bool) -> Self {
-        let coupled = coupled && srtt > 0.0;
-        let inverse_srtt = if coupled { srtt.recip() } else { 0.0 };
-        Self {
-            cwnd,
-            srtt,
-            mss,
-            coupled,
-            inverse_srtt,
-            loss_interval: 0.0,
-            measured_rate: 0.0,
-            threshold: 0.0,
-        }
+        let mut view = Self::default();
+        view.update(cwnd, srtt, mss, coupled);
+        view
+    }
+
+    /// The same in place; what its controller shares stays.
+    #[inline]
+    pub fn update(&mut self, cwnd: f64, srtt: f64, mss: f64, coupled: bool) {
+        (self.cwnd, self.srtt, self.mss) = (cwnd, srtt, mss);
+        self.coupled = coupled && srtt > 0.0;
+        self.inverse_srtt = if self.coupled { srtt.recip() } else { 0.0 };
     }
 }
 

@@ -151,6 +151,7 @@ impl Fifo {
     }
 
     /// Offers the packet `id` of `size` bytes (not zero, below 4 GiB).
+    #[inline(never)]
     pub fn offer(&mut self, now: SimTime, size: Bytes, id: u32) -> Offered {
         debug_assert!(size.0 > 0 && size.0 <= u64::from(u32::MAX), "packet of {size}");
         if self.first_live > 0 {
@@ -187,7 +188,7 @@ impl Fifo {
     }
 
     /// True if a packet of `size` bytes that must wait has room in the queue; then it is counted as waiting.
-    #[inline]
+    #[inline(always)]
     fn admits(&mut self, now: SimTime, size: Bytes) -> bool {
         // Mostly it has room and is not the longest queue so far even if no packet has started since the last look.
         if self.waiting() >= self.counters.queue_max || !self.has_room(size) {
@@ -210,6 +211,7 @@ impl Fifo {
     }
 
     /// Takes out the next packet that has arrived by `now`. Call it until `None`: several may arrive at once.
+    #[inline(always)]
     pub fn take_arrival(&mut self, now: SimTime) -> Option<u32> {
         if self.next_arrival > now {
             return None;
@@ -357,6 +359,7 @@ impl Fifo {
         self.ring.partition_point(|entry| entry.depart <= now)
     }
 
+    #[inline(always)]
     fn time_to_send(&mut self, size: Bytes) -> Nanos {
         if self.sized.0 != size {
             self.sized = (size, self.parameters.rate.time_to_send(size));
@@ -374,6 +377,7 @@ impl Fifo {
     }
 
     /// Notes which packets have started by `now`.
+    #[inline]
     fn note_starts(&mut self, now: SimTime) {
         while let Some(entry) = self.ring.get(self.started)
             && entry.start <= now
@@ -392,6 +396,7 @@ impl Fifo {
     }
 
     /// Takes the first packet, which has left the transmitter, out of the ring.
+    #[inline(always)]
     fn drop_front(&mut self) -> Entry {
         let entry = self.ring.pop_front().expect("only called for a packet in the ring");
         entry.count(&mut self.counters);

@@ -6,7 +6,7 @@ use engine::EventQueue;
 use transport::config::{MptcpConfig, TcpConfig};
 use transport::packet::Packet;
 use transport::sctp::SctpConfig;
-use transport::{AddressPair, Connection, Departure, Limit, SenderState};
+use transport::{AddressPair, Connection, Limit, SenderState};
 use units::{Bytes, SimTime};
 
 use crate::bytes::ByteCheck;
@@ -323,22 +323,19 @@ impl Duo {
         let watched = self.states.is_some();
         let end = self.end_mut(way);
         let mut packet = Packet::default();
-        match end.poll_transmit_into(now, &mut packet) {
-            Departure::Nothing => return None,
-            departure @ (Departure::LastPacket | Departure::Answer | Departure::WindowFilled) if watched => {
-                if departure == Departure::WindowFilled {
-                    let of_subflow = end.subflow_limit(packet.path.index(), true);
-                    assert_eq!(of_subflow, Limit::CongestionWindow, "of subflow {}", packet.path);
-                    let none_or_that = end.limit(true).is_none_or(|limit| limit == of_subflow);
-                    assert!(none_or_that, "{:?}", end.limit(true));
-                }
-                let before = format!("{end:?}");
-                assert_eq!(end.poll_transmit(now), None, "a packet after the last");
-                assert_eq!(format!("{end:?}"), before, "nothing was sent, and the connection has changed");
+        let departure = end.poll_transmit_into(now, &mut packet);
+        if departure.is_last() && watched {
+            if departure.is_filled() {
+                let of_subflow = end.subflow_limit(packet.path.index(), true);
+                assert_eq!(of_subflow, Limit::CongestionWindow, "of subflow {}", packet.path);
+                let none_or_that = end.limit(true).is_none_or(|limit| limit == of_subflow);
+                assert!(none_or_that, "{:?}", end.limit(true));
             }
-            Departure::Packet | Departure::LastPacket | Departure::Answer | Departure::WindowFilled => {}
+            let before = format!("{end:?}");
+            assert_eq!(end.poll_transmit(now), None, "a packet after the last");
+            assert_eq!(format!("{end:?}"), before, "nothing was sent, and the connection has changed");
         }
-        Some(packet)
+        departure.is_packet().then_some(packet)
     }
 
     fn send(&mut self, way: Way, packet: Packet) {

@@ -18,6 +18,7 @@ pub struct Histogram {
 
 impl Histogram {
     /// Counts `value` with `weight`.
+    #[inline(always)]
     pub fn add(&mut self, value: Nanos, weight: u64) {
         self.weights.add(bucket_of(value.0 / UNIT), weight);
         self.total += weight;

@@ -4,6 +4,7 @@ use congestion::Paths;
 use units::{Bytes, SimTime};
 
 use crate::address::AddressPair;
+use crate::arrival::Arrival;
 use crate::config::MptcpConfig;
 use crate::convert::ConvertMessage;
 use crate::departure::Departure;
@@ -21,7 +22,7 @@ use crate::tcp::connection::TcpConnection;
 use crate::tcp::endpoint::Endpoint;
 
 /// One end of a connection. After every call that changes it, `poll_transmit` is to be called until `None`,
-/// or `poll_transmit_into` until it is not [`Departure::Packet`].
+/// or `poll_transmit_into` until it is not [`Departure::PACKET`].
 #[derive(Debug)]
 pub struct Connection(Machine);
 
@@ -275,8 +276,19 @@ impl Connection {
 
     /// Takes in a packet.
     #[inline]
-    pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
-        each!(mut self, c => c.on_packet(now, packet));
+    pub fn on_packet(&mut self, now: SimTime, packet: &Packet) -> Arrival {
+        match &mut self.0 {
+            Machine::Mptcp(c) => c.on_packet(now, packet),
+            Machine::Tcp(c, _) => c.on_packet(now, packet),
+            other => rare(move || {
+                match other {
+                    Machine::Sctp(c) => c.on_packet(now, packet),
+                    Machine::Subflow(c) => c.on_packet(now, packet),
+                    Machine::Mptcp(_) | Machine::Tcp(..) => unreachable!("it was asked for"),
+                }
+                Arrival::Any
+            }),
+        }
     }
 
     /// Acts on all deadlines that are due.
@@ -287,7 +299,7 @@ impl Connection {
     /// The next packet to put on the wire.
     pub fn poll_transmit(&mut self, now: SimTime) -> Option<Packet> {
         let mut packet = Packet::default();
-        (self.poll_transmit_into(now, &mut packet) != Departure::Nothing).then_some(packet)
+        self.poll_transmit_into(now, &mut packet).is_packet().then_some(packet)
     }
 
     /// The same, in place: overwrites `packet`, unless nothing leaves.
@@ -299,7 +311,7 @@ impl Connection {
     /// When `on_timeout` is due, `NEVER` if nothing waits.
     pub fn next_deadline(&mut self) -> SimTime {
         match &mut self.0 {
-            Machine::Tcp(c, _) => c.endpoint().next_deadline(),
+            Machine::Tcp(c, _) => c.next_deadline(),
             Machine::Mptcp(c) => c.next_deadline(),
             Machine::Sctp(c) => c.next_deadline(),
             Machine::Subflow(c) => c.next_deadline(),
@@ -311,7 +323,7 @@ impl Connection {
     pub fn wake_at(&mut self) -> SimTime {
         match &mut self.0 {
             Machine::Mptcp(c) => c.wake_at(),
-            Machine::Tcp(c, _) => c.endpoint().next_deadline(),
+            Machine::Tcp(c, _) => c.next_deadline(),
             Machine::Sctp(_) | Machine::Subflow(_) => rare(move || self.next_deadline()),
         }
     }

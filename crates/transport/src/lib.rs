@@ -7,6 +7,7 @@
 //! a socket, the wall clock; draw random numbers.
 
 mod address;
+mod arrival;
 pub mod config;
 mod connection;
 pub mod convert;
@@ -27,6 +28,7 @@ mod usual;
 mod wire_size;
 
 pub use address::AddressPair;
+pub use arrival::Arrival;
 pub use connection::Connection;
 pub use departure::Departure;
 pub use limit::Limit;

@@ -1,6 +1,7 @@
 //! Requirements of RFC 9260, as conversations with a scripted peer.
 
 use testkit::setups::sctp_end;
+use transport::Role;
 use transport::packet::{Body, Packet, PathId};
 use transport::sctp::chunk::{
     AddressList, Control, Cookie, DataChunk, DataChunks, Heartbeat, Init, Sack, SctpPacket,
@@ -10,7 +11,6 @@ use transport::sctp::lifecycle::State;
 use transport::sctp::tsn::{StreamId, Tag, Tsn};
 use transport::sctp::{Association, SctpConfig, UserMessage};
 use transport::tcp::ranges::{Range, RangeSet};
-use transport::{Departure, Role};
 use units::{Bytes, Nanos, SimTime};
 
 /// Tag of the scripted peer.
@@ -30,7 +30,7 @@ fn end(config: &SctpConfig, role: Role) -> Association {
 fn leaving(end: &mut Association, now: SimTime) -> Vec<(PathId, SctpPacket)> {
     let mut packets = Vec::new();
     let mut packet = Packet::default();
-    while end.poll_transmit(now, &mut packet) != Departure::Nothing {
+    while end.poll_transmit(now, &mut packet).is_packet() {
         let Body::Sctp(body) = packet.body else { panic!("{packet:?}") };
         packets.push((packet.path, body));
     }

@@ -2,12 +2,12 @@
 //! are those of table 12 in section 5.2.4.
 
 use testkit::setups::sctp_end;
+use transport::Role;
 use transport::packet::{Body, Packet, PathId};
 use transport::sctp::chunk::{AddressList, Control, Cookie, DataChunk, DataChunks, Init, Sack, SctpPacket};
 use transport::sctp::lifecycle::State;
 use transport::sctp::tsn::{StreamId, Tag, Tsn};
 use transport::sctp::{Association, AssociationSetup, SctpConfig, UserMessage};
-use transport::{Departure, Role};
 use units::{Bytes, SimTime};
 
 /// Tags of the scripted peer: before and after it restarts.
@@ -29,7 +29,7 @@ fn end(tag: Tag) -> Association {
 fn leaving(end: &mut Association, now: SimTime) -> Vec<SctpPacket> {
     let mut packets = Vec::new();
     let mut packet = Packet::default();
-    while end.poll_transmit(now, &mut packet) != Departure::Nothing {
+    while end.poll_transmit(now, &mut packet).is_packet() {
         let Body::Sctp(body) = packet.body else { panic!("{packet:?}") };
         packets.push(body);
     }

@@ -9,12 +9,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use testkit::setups::{congestion, scheduler, sctp_end};
+use transport::Role;
 use transport::packet::Packet;
 use transport::sctp::config::{BufferSplit, CmtConfig, InitialWindow, MaxBurst};
 use transport::sctp::lifecycle::State;
 use transport::sctp::tsn::StreamId;
 use transport::sctp::{Association, AssociationSetup, Delivery, SctpConfig, UserMessage};
-use transport::{Departure, Role};
 use units::{Bytes, Nanos, SimTime};
 
 use common::{any_config, any_control, any_scheduler};
@@ -119,7 +119,7 @@ impl Pair {
         let mut packet = Packet::default();
         loop {
             let from = if to_server { &mut self.client } else { &mut self.server };
-            if from.poll_transmit(self.now, &mut packet) == Departure::Nothing {
+            if !from.poll_transmit(self.now, &mut packet).is_packet() {
                 break;
             }
             let mut what = Fate::Arrives;

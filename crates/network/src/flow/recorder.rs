@@ -95,17 +95,20 @@ impl Recorder {
     }
 
     /// The application has written up to `offset`.
+    #[inline(always)]
     pub(crate) fn wrote(&mut self, now: SimTime, offset: u64) {
         self.writes.wrote(now, offset);
     }
 
     /// A part of the stream leaves the sender, and it is no retransmission on its subflow.
+    #[inline(always)]
     pub(crate) fn left(&mut self, now: SimTime, part: Range<StreamOffset>, flow: &mut FlowRecorder) {
         let part = Range::new(part.start.0, part.end.0);
         self.writes.left(now, part, &mut flow.send_delay);
     }
 
     /// The receiving connection may have changed, by what came over `subflow`.
+    #[inline(always)]
     pub(crate) fn received(
         &mut self,
         now: SimTime,
@@ -146,6 +149,7 @@ impl Recorder {
         debug_assert!(self.last_waiting <= self.last_out_of_order, "waiting for others is out of order");
     }
 
+    #[cold]
     #[inline(never)]
     fn held_by(&mut self, now: SimTime, receiver: &Connection, subflow: PathId, flow: &FlowRecorder) {
         let index = subflow.index();
@@ -174,8 +178,15 @@ impl Recorder {
 
     /// The sender of one subflow may have changed.
     pub(crate) fn sent(&mut self, now: SimTime, sender: &Connection, subflow: PathId) {
+        if let Some(cwnd) = sender.cwnd(subflow.index()) {
+            self.window(now, subflow, cwnd);
+        }
+    }
+
+    /// This is the congestion window of one subflow now.
+    #[inline]
+    pub(crate) fn window(&mut self, now: SimTime, subflow: PathId, cwnd: Bytes) {
         let index = subflow.index();
-        let Some(cwnd) = sender.cwnd(index) else { return };
         match self.subflows.get_mut(index) {
             Some(SubflowRecorder { cwnd: Some(average), last_cwnd, .. }) => {
                 if cwnd != *last_cwnd {

@@ -120,6 +120,7 @@ impl Outgoing {
     }
 
     /// Writes up to `bytes` in messages. A write of at most `size` makes one user message, or several.
+    #[cold]
     #[inline(never)]
     fn write_messages(&mut self, connection: &mut Connection, bytes: Bytes, size: Bytes) {
         let size = connection.message_size().unwrap_or(Bytes::MAX).min(size);

@@ -29,6 +29,7 @@ pub(crate) struct Writes {
 
 impl Writes {
     /// The application has written up to `offset`.
+    #[inline(always)]
     pub(crate) fn wrote(&mut self, now: SimTime, offset: u64) {
         match self.writes.back_mut() {
             Some((end, at)) if *at == now => *end = offset,
@@ -46,6 +47,7 @@ impl Writes {
     }
 
     /// A part of the stream is transmitted. Bytes that are transmitted for the first time are counted in `waits`.
+    #[inline(always)]
     pub(crate) fn left(&mut self, now: SimTime, part: Range, waits: &mut Histogram) {
         let part = Range::new(part.start.max(self.sent), part.end);
         if part.is_empty() {
@@ -67,6 +69,7 @@ impl Writes {
     }
 
     /// The same where something before or behind it has been sent by another subflow.
+    #[cold]
     #[inline(never)]
     fn left_ahead(&mut self, now: SimTime, part: Range, waits: &mut Histogram) {
         let mut ahead = self.ahead.take().unwrap_or_default();

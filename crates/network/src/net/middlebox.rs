@@ -17,6 +17,8 @@ pub(crate) trait MiddleboxAccess {
 }
 
 /// Applies `strip` to a packet that crosses.
+#[cold]
+#[inline(never)]
 pub(crate) fn cross<B: MiddleboxAccess>(strip: &mut Strip, packet: &mut Packet<B>) {
     let body = &mut packet.body;
     if !body.is_multipath() {

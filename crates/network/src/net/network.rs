@@ -130,6 +130,7 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
     }
 
     /// The link over which the draft leaves, one of several of equal cost.
+    #[cold]
     #[inline(never)]
     fn choose_egress(&mut self, header: &Header) -> Option<LinkId> {
         self.forwarding.next_hop(header.target, header.source.node(), header.hash)
@@ -265,6 +266,7 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
         debug_assert!(self.fates.is_empty(), "a fate that has not been applied");
     }
 
+    #[inline(always)]
     fn offer(&mut self, queue: &mut impl Schedule, now: SimTime, link: LinkId, packet: u32, size: Bytes) {
         self.show(now, link, true, packet);
         let LinkSlot { link: state, timer, strip, .. } = &mut self.slots[link as usize];
@@ -336,6 +338,7 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
         self.observe(now, PacketEvent::Mark, link, packet);
     }
 
+    #[cold]
     #[inline(never)]
     fn lose(&mut self, now: SimTime, event: PacketEvent, link: LinkId, packet: u32) {
         self.observe(now, event, link, packet);

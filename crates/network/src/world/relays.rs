@@ -4,7 +4,6 @@
 
 use engine::EventQueue;
 use scenario::model::CrashForm;
-use transport::Departure;
 use transport::convert::{ConvertError, ConvertMessage};
 use transport::mptcp::option::MptcpOption;
 use transport::packet::{Packet, PathId};
@@ -295,7 +294,7 @@ fn send_one(now: SimTime, socket: SocketId, (hosts, network, queue): Parts<'_>) 
     let end = hosts.get_mut(socket);
     let Some(leg) = end.leg_mut().filter(|leg| !leg.is_silent()) else { return Sent::Nothing };
     let packet: &mut Packet = network.draft();
-    if leg.connection_mut().poll_transmit_into(now, packet) == Departure::Nothing {
+    if !leg.connection_mut().poll_transmit_into(now, packet).is_packet() {
         return Sent::Nothing;
     }
     let subflow = leg.show(packet);

@@ -7,7 +7,7 @@
 use apps::Side;
 use engine::EventQueue;
 use transport::packet::{Packet, PathId};
-use transport::{Departure, Limit};
+use transport::{Arrival, Departure, Limit};
 use units::{Bytes, SimTime};
 
 use crate::body::WorldNetwork;
@@ -115,17 +115,31 @@ impl Turn<'_> {
     pub(super) fn receive(&mut self, delivery: Delivery) {
         let packet = self.network.open(delivery);
         let subflow = packet.path;
-        self.end.connection.on_packet(self.now, packet);
+        let arrival = self.end.connection.on_packet(self.now, packet);
         trace_delivery(self.now, self.network, delivery, Some(self.end.connection));
         debug_assert!(self.end.has_path(subflow), "a packet of subflow {subflow}, which has no path");
+        match arrival {
+            Arrival::Acknowledged(cwnd) if self.side == Side::Sender => {
+                self.streams.recorder.window(self.now, subflow, cwnd);
+            }
+            Arrival::Acknowledged(_) => {}
+            Arrival::Any => self.record_any(subflow),
+        }
+        self.changed |= 1 << subflow.index();
+    }
+
+    /// Anything may have changed by what came over `subflow`.
+    #[inline(always)]
+    fn record_any(&mut self, subflow: PathId) {
         if self.streams.have_messages() {
             self.streams.take_in(self.now, self.side, self.end.connection, self.recorder);
         }
         self.record(subflow);
-        self.changed |= 1 << subflow.index();
     }
 
     /// A deadline has come, which may have changed every subflow.
+    #[cold]
+    #[inline(never)]
     pub(super) fn record_all(&mut self) {
         for subflow in 0..self.end.connection.subflow_count() {
             self.record(PathId(subflow as u8));
@@ -231,12 +245,9 @@ impl Turn<'_> {
     fn send_next(&mut self) -> Step {
         let packet = self.network.draft();
         let departure = self.end.connection.poll_transmit_into(self.now, packet);
-        if departure == Departure::Nothing {
-            if !self.streams.writes_on(self.side, self.end.connection) {
-                return Step::Last(departure);
-            }
-            let accepted = self.streams.write(self.now, self.side, self.end.connection);
-            return if accepted { Step::Pause(Pause::Accepted) } else { Step::MayFollow };
+        if !departure.is_packet() {
+            let writes_on = self.streams.writes_on(self.side, self.end.connection);
+            return if writes_on { self.write_on() } else { Step::Last(departure) };
         }
         let (subflow, size) = (packet.path, packet.size);
         if self.side == Side::Sender && packet.payload > 0 && !packet.retransmission {
@@ -246,10 +257,18 @@ impl Turn<'_> {
         if !self.send(subflow, size) {
             return Step::Pause(Pause::NoPath(subflow));
         }
-        if departure != Departure::Packet && !self.streams.writes_on(self.side, self.end.connection) {
+        if departure.is_last() && !self.streams.writes_on(self.side, self.end.connection) {
             return Step::Last(departure);
         }
         Step::MayFollow
+    }
+
+    /// Writes more of what is written in parts.
+    #[cold]
+    #[inline(never)]
+    fn write_on(&mut self) -> Step {
+        let accepted = self.streams.write(self.now, self.side, self.end.connection);
+        if accepted { Step::Pause(Pause::Accepted) } else { Step::MayFollow }
     }
 
     /// Sends the draft, which has this size, on the path of its subflow. False if that has none yet.
@@ -267,16 +286,20 @@ impl Turn<'_> {
     #[inline(always)]
     fn finish(&mut self, departure: Departure) -> Pause {
         let waits = self.streams.outgoing(Side::Sender).backlog() > 0;
-        let filled = departure == Departure::WindowFilled;
-        if self.side == Side::Sender && !(filled && self.limits.hold(Limit::CongestionWindow, self.changed)) {
+        let holds = departure.is_filled() && self.limits.hold(Limit::CongestionWindow, self.changed);
+        if self.side == Side::Sender && !holds {
             self.limits.after(self.now, self.end.connection, waits, self.changed);
         }
-        if departure != Departure::Answer || self.changed == ALL_SUBFLOWS {
+        if !departure.is_quiet() || self.changed == ALL_SUBFLOWS {
             if let Some(at) = self.end.arm(self.now) {
                 self.queue.push(at, Event::Timer(self.socket));
             }
         } else {
-            debug_assert_eq!(self.end.arm(self.now), None, "an answer has brought a deadline nearer");
+            debug_assert_eq!(
+                self.end.arm(self.now),
+                None,
+                "a deadline is nearer, and the connection has not told"
+            );
         }
         Pause::Over(self.ended && !waits)
     }

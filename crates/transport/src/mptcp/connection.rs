@@ -69,6 +69,8 @@ pub struct MptcpConnection {
     lifetime: Lifetime,
     sizes: PacketSizes,
     usual: UsualWay,
+    /// The next deadline, or a bound of it, as last told.
+    woken: SimTime,
 }
 
 impl MptcpConnection {
@@ -111,6 +113,7 @@ impl MptcpConnection {
             lifetime: Lifetime::default(),
             sizes: PacketSizes::new(&tcp, Some(form)),
             usual: UsualWay::new(permits_usual_way(needs)),
+            woken: SimTime::NEVER,
             tcp,
             config,
         }
@@ -134,6 +137,7 @@ impl MptcpConnection {
     }
 
     /// The application appends to the stream.
+    #[inline(always)]
     pub fn write(&mut self, bytes: u64) {
         self.send.write(bytes, &self.subflows);
     }
@@ -163,6 +167,7 @@ impl MptcpConnection {
     }
 
     /// The application takes bytes out of the receive buffer.
+    #[inline(always)]
     pub fn read(&mut self, now: SimTime, bytes: u64) {
         let Self { receive, subflows, .. } = self;
         let slowest = || subflows.iter().filter_map(Subflow::receive_rtt).max();
@@ -213,17 +218,25 @@ impl MptcpConnection {
     /// The next deadline.
     pub fn next_deadline(&mut self) -> SimTime {
         let subflows = self.subflows.next_deadline();
-        self.earliest(subflows)
+        self.woken = self.earliest(subflows);
+        self.woken
     }
 
     /// No deadline is earlier; exact after `next_deadline`.
     pub fn wake_at(&mut self) -> SimTime {
         let subflows = self.subflows.wake_at();
-        self.earliest(subflows)
+        self.woken = self.earliest(subflows);
+        self.woken
+    }
+
+    /// No deadline is nearer than when it was last asked for.
+    #[inline(always)]
+    fn is_quiet(&self) -> bool {
+        !self.subflows.deadlines_moved() && self.earliest(self.subflows.known_deadline()) >= self.woken
     }
 
     /// The next deadline, if that of the subflows is this.
-    #[inline]
+    #[inline(always)]
     fn earliest(&self, subflows: SimTime) -> SimTime {
         let Self { send, lifetime, meta, signals, .. } = self;
         if self.usual.is_open() {

@@ -30,7 +30,19 @@ impl Deadlines {
         self.stale.insert(i);
     }
 
-    /// Some deadline may have moved since the last `bound`.
+    /// The deadline of subflow `i` is this now.
+    #[inline]
+    pub(super) fn note(&mut self, i: usize, deadline: SimTime) {
+        self.stale.set(i, deadline < self.bound);
+    }
+
+    /// The bound, unless deadlines have moved.
+    #[inline]
+    pub(super) fn known(&self) -> SimTime {
+        self.bound
+    }
+
+    /// Some deadline may have moved ahead of the last `bound`.
     #[inline]
     pub(super) fn have_moved(&self) -> bool {
         !self.stale.is_empty()

@@ -79,7 +79,7 @@ impl ReceiveSide {
     }
 
     /// Data arrived, in order on its subflow. Duplicates are dropped.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_data(&mut self, data: Range<Dsn>) {
         self.window.unsettle();
         if data.end <= self.next {
@@ -181,7 +181,7 @@ impl ReceiveSide {
 
     /// The window to advertise, which the peer may rely on from now on; `held` as above. `limit` is that of the subflow that tells
     /// it: the window is shared, so it is never less than another subflow has told (`mptcp_set_rwin` in Linux).
-    #[inline]
+    #[inline(always)]
     pub(super) fn offer_window(&mut self, held: u64, limit: Bytes) -> Bytes {
         let settles = (held == 0).then_some(limit);
         if held == 0

@@ -178,7 +178,7 @@ impl SendSide {
     }
 
     /// Takes in a Data ACK with the window that came with it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_data_ack(&mut self, data_ack: Dsn, window: u64) {
         let right = Dsn(data_ack.0.saturating_add(window));
         if right > self.right {

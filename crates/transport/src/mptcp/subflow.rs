@@ -6,7 +6,7 @@ mod join;
 mod memory;
 mod usual;
 
-use congestion::{CongestionControl, Paths};
+use congestion::{CongestionControl, PathView, Paths};
 use schedulers::{Needs, SubflowView};
 use units::{Bytes, Nanos, SimTime};
 
@@ -217,6 +217,12 @@ impl Subflow {
             }
             _ => deadline,
         }
+    }
+
+    /// Brings what the congestion controls of the others see up to date.
+    #[inline]
+    pub(super) fn show_path(&self, view: &mut PathView) {
+        self.endpoint.show_path(view, !self.health.is_potentially_failed());
     }
 
     /// Brings what the scheduler sees up to date, in place; room for `quantum` bytes makes it available. `needs`: for a

@@ -243,7 +243,7 @@ impl SubflowEnd {
     /// Writes the next packet into `packet`; call until there is none.
     pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         if self.is_silent() {
-            return Departure::Nothing;
+            return Departure::NOTHING;
         }
         if self.may_send()
             && let Some(notice) = self.greeting.next_notice()
@@ -257,9 +257,9 @@ impl SubflowEnd {
         }
         let offer = Offer { sack_blocks: self.sack_blocks, may_send: self.may_send() };
         let Some(written) = self.endpoint.poll_transmit(now, &offer, packet) else {
-            return Departure::Nothing;
+            return Departure::NOTHING;
         };
-        let Some(segment) = packet.segment() else { return Departure::Nothing };
+        let Some(segment) = packet.segment() else { return Departure::NOTHING };
         let option = self.option(segment, written.dsn);
         self.complete(option, packet)
     }
@@ -273,7 +273,7 @@ impl SubflowEnd {
         let window = self.inbox.offer_window(&self.tcp, ack, room);
         self.sizes.complete(packet, window);
         self.check();
-        Departure::Packet
+        Departure::PACKET
     }
 
     /// The option of a segment whose payload begins at `dsn`.

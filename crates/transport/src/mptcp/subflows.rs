@@ -2,6 +2,8 @@
 //!
 //! Access to a subflow for a change makes the views of it stale, so that no cached view outlives a change.
 
+mod usual;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -19,8 +21,6 @@ use crate::packet::{Packet, PathId};
 use crate::seq::{Dsn, Seq};
 use crate::setup::{NewCongestion, new_congestion};
 use crate::tcp::endpoint::{Endpoint, Input, Offer, Written};
-use crate::tcp::ranges::Range;
-use crate::tcp::segment::TcpSegment;
 use crate::tcp::sender::Expired;
 
 /// Subflows of one connection: what fits into the sets of subflows that are kept as bits.
@@ -235,35 +235,6 @@ impl Subflows {
         Some(input)
     }
 
-    /// The next data arrives on subflow `i`, and the connection has a receive buffer of `size`. False if the segment is of
-    /// another kind; then nothing has changed.
-    #[inline(always)]
-    pub(super) fn on_next_data(&mut self, now: SimTime, i: usize, segment: &TcpSegment, size: Bytes) -> bool {
-        let Some(Some(subflow)) = self.list.get_mut(i) else { return false };
-        let taken = !self.hold_back && subflow.on_next_data(now, segment);
-        if taken {
-            // It owes an ACK now or later, which is no deadline before it has been asked for it.
-            subflow.open_window(segment.len, size);
-            self.busy.insert(i);
-            self.views.touch(i);
-        }
-        taken
-    }
-
-    /// A bare ACK of new data arrives on subflow `i`. False if the segment is of another kind; then nothing has changed.
-    #[inline(always)]
-    pub(super) fn on_new_ack(&mut self, now: SimTime, i: usize, segment: &TcpSegment) -> bool {
-        let Some(Some(subflow)) = self.list.get_mut(i) else { return false };
-        let taken = subflow.on_new_ack(now, segment, self.views.paths(i));
-        if taken {
-            if subflow.endpoint().may_have_something() {
-                self.busy.insert(i);
-            }
-            self.touch(i);
-        }
-        taken
-    }
-
     /// A segment of `len` bytes has brought something new on subflow `i`, and the connection has a receive buffer of `size`.
     #[inline]
     pub(super) fn open_window(&mut self, i: usize, len: u32, size: Bytes) {
@@ -327,59 +298,6 @@ impl Subflows {
         Some(dsn)
     }
 
-    /// Writes the ACK that subflow `i` owes, if it has nothing else to send. Returns the largest window that it offers so far;
-    /// `None` if that is not so; then nothing has changed.
-    #[inline(always)]
-    pub(super) fn write_ack(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> Option<Bytes> {
-        let Some(Some(subflow)) = self.list.get_mut(i) else { return None };
-        if !subflow.write_ack(now, self.sack_blocks[1], packet) {
-            return None;
-        }
-        // Nothing is due earlier than before.
-        self.busy.remove(i);
-        self.views.touch(i);
-        Some(subflow.endpoint().window_limit())
-    }
-
-    /// True if subflow `i` has nothing to send now: the ACK that it owes is delayed.
-    #[inline]
-    pub(super) fn rests_now(&mut self, now: SimTime, i: usize) -> bool {
-        let Some(Some(subflow)) = self.list.get_mut(i) else { return false };
-        let rests = subflow.rests_now(now);
-        if rests {
-            self.busy.remove(i);
-            self.touch(i);
-        }
-        rests
-    }
-
-    /// Data of `len` bytes may be given to subflow `i` with `pass`, if it has room.
-    #[inline]
-    pub(super) fn may_pass(&self, i: usize, len: u64) -> bool {
-        self.get(i).is_some_and(|subflow| subflow.endpoint().may_pass(len) && !subflow.is_backup())
-    }
-
-    /// New data is given to subflow `i` and leaves at once. Returns the largest window that the subflow offers so far, and
-    /// whether its own is filled now.
-    #[inline(always)]
-    pub(super) fn pass(
-        &mut self,
-        now: SimTime,
-        i: usize,
-        data: Range<Dsn>,
-        packet: &mut Packet,
-    ) -> (Bytes, bool) {
-        let Some(Some(subflow)) = self.list.get_mut(i) else { return (Bytes::ZERO, false) };
-        subflow.pass(now, data, self.sack_blocks[0], packet);
-        let filled = subflow.sender().is_filled();
-        self.views.touch(i);
-        if filled {
-            self.views.note_full(i);
-        }
-        self.deadlines.touch(i);
-        (subflow.endpoint().window_limit(), filled)
-    }
-
     /// Writes a pure ACK of subflow `i` that has room for an option of the connection.
     pub(super) fn poll_bare_ack(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> Option<()> {
         let offer = Offer { sack_blocks: [0; 2], may_send: false };
@@ -394,6 +312,12 @@ impl Subflows {
     /// The next deadline.
     pub(super) fn next_deadline(&mut self) -> SimTime {
         self.deadlines.first(&self.list)
+    }
+
+    /// No deadline is earlier, unless `deadlines_moved`.
+    #[inline]
+    pub(super) fn known_deadline(&self) -> SimTime {
+        self.deadlines.known()
     }
 
     /// A deadline may be nearer than at the last `wake_at`.
@@ -429,7 +353,7 @@ impl Subflows {
     }
 
     /// Brings what the congestion controls see up to date.
-    #[inline]
+    #[inline(always)]
     pub(super) fn freshen_paths(&mut self) {
         self.views.freshen_paths(&self.list);
     }

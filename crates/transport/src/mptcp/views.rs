@@ -83,11 +83,11 @@ impl Views {
     }
 
     /// Renews stale views of the congestion controls.
-    #[inline]
+    #[inline(always)]
     pub(super) fn freshen_paths(&mut self, list: &[Option<Subflow>]) {
         for i in std::mem::take(&mut self.stale_paths).iter() {
             if let Some(subflow) = &list[i] {
-                self.paths[i] = path_view(subflow);
+                subflow.show_path(&mut self.paths[i]);
             }
         }
     }
@@ -193,7 +193,8 @@ fn has_room(list: &[Option<Subflow>], i: usize, len: u64) -> bool {
 }
 
 /// View of this subflow for the congestion controls of the others.
-#[inline]
 pub(super) fn path_view(subflow: &Subflow) -> PathView {
-    subflow.endpoint().path_view(!subflow.health().is_potentially_failed())
+    let mut view = PathView::default();
+    subflow.show_path(&mut view);
+    view
 }

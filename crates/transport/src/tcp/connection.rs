@@ -11,6 +11,7 @@ use units::{Bytes, SimTime};
 use super::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, Room, send_buffer, send_space};
 use super::endpoint::{Endpoint, Offer};
 use super::segment::{Flags, TcpSegment};
+use crate::arrival::Arrival;
 use crate::config::{SendBuffer, TcpConfig};
 use crate::convert::ConvertMessage;
 use crate::departure::Departure;
@@ -36,6 +37,8 @@ pub struct TcpConnection {
     sack_blocks: [usize; 2],
     sizes: PacketSizes,
     role: Role,
+    /// The next deadline, when it was last asked for.
+    woken: SimTime,
 }
 
 impl TcpConnection {
@@ -62,6 +65,7 @@ impl TcpConnection {
             sizes: PacketSizes::new(&config, None),
             config,
             role: setup.role,
+            woken: SimTime::NEVER,
         }
     }
 
@@ -182,33 +186,36 @@ impl TcpConnection {
 
     /// Takes in a packet; one that carries no segment of TCP is ignored.
     #[inline(never)]
-    pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
+    pub fn on_packet(&mut self, now: SimTime, packet: &Packet) -> Arrival {
         let blocked = self.is_blocked();
-        if !self.on_usual_packet(now, packet) {
+        let usual = self.on_usual_packet(now, packet);
+        if usual.is_none() {
             self.take_in(now, packet);
         }
         if blocked {
             self.expanded.expand(&self.config, self.endpoint.sender().controlled_cwnd());
         }
         self.follow_the_peer();
+        usual.unwrap_or(Arrival::Any)
     }
 
-    /// The usual arrivals: the next data, or a bare ACK of new data. False if the packet is another; then nothing has changed.
+    /// The usual arrivals: the next data, or a bare ACK of new data. `None` if the packet is another; then nothing has changed.
     #[inline(always)]
-    fn on_usual_packet(&mut self, now: SimTime, packet: &Packet) -> bool {
-        let Body::Tcp(segment) = &packet.body else { return false };
+    fn on_usual_packet(&mut self, now: SimTime, packet: &Packet) -> Option<Arrival> {
+        let Body::Tcp(segment) = &packet.body else { return None };
         if !segment.flags.is_ack_alone() {
-            return false;
+            return None;
         }
         if segment.len == 0 {
-            return self.endpoint.on_new_ack(now, segment, Paths::ALONE);
+            let taken = self.endpoint.on_new_ack(now, segment, Paths::ALONE);
+            return taken.then(|| Arrival::Acknowledged(self.endpoint.sender().cwnd()));
         }
-        let taken = segment.end() <= self.window.right() && self.endpoint.on_next_data(now, segment);
-        if taken {
-            self.window.unsettle();
-            self.endpoint.open_window(segment.len, self.free());
+        if segment.end() > self.window.right() || !self.endpoint.on_next_data(now, segment) {
+            return None;
         }
-        taken
+        self.window.unsettle();
+        self.endpoint.open_window(segment.len, self.free());
+        Some(Arrival::Any)
     }
 
     #[inline(never)]
@@ -273,24 +280,41 @@ impl TcpConnection {
             let window = self.offer_window();
             self.sizes.complete_usual(packet, window, (Some(self.sizes.plain()), StreamOffset::START));
             let waits = self.endpoint.sender().outstanding() > 0;
-            return if waits { Departure::LastPacket } else { Departure::Answer };
+            return if waits { Departure::LAST } else { Departure::LAST.quiet() };
         }
         if self.endpoint.rests_now(now) {
-            return Departure::Nothing;
+            return self.rest(Departure::NOTHING);
         }
         if let Some(seq) = self.endpoint.write_data(now, self.sack_blocks[0], packet) {
             let offset = StreamOffset((seq - Seq::FIRST_DATA).0);
             let window = self.offer_window();
             self.sizes.complete_usual(packet, window, (Some(self.sizes.plain()), offset));
-            return if self.endpoint.rests_after_data() { Departure::LastPacket } else { Departure::Packet };
+            return if self.endpoint.rests_after_data() {
+                self.rest(Departure::LAST)
+            } else {
+                Departure::PACKET
+            };
         }
         let offer = Offer { sack_blocks: self.sack_blocks, may_send: true };
         let Some(written) = self.endpoint.poll_transmit(now, &offer, packet) else {
-            return Departure::Nothing;
+            return Departure::NOTHING;
         };
         let window = self.offer_window();
         self.sizes.complete(packet, window);
-        if self.endpoint.rests_after(written) { Departure::LastPacket } else { Departure::Packet }
+        if self.endpoint.rests_after(written) { self.rest(Departure::LAST) } else { Departure::PACKET }
+    }
+
+    /// Nothing more leaves now.
+    #[inline(always)]
+    fn rest(&self, departure: Departure) -> Departure {
+        if self.endpoint.next_deadline() >= self.woken { departure.quiet() } else { departure }
+    }
+
+    /// The next deadline.
+    #[inline]
+    pub fn next_deadline(&mut self) -> SimTime {
+        self.woken = self.endpoint.next_deadline();
+        self.woken
     }
 
     /// The window of the next segment.

@@ -569,8 +569,9 @@ impl Endpoint {
         }
     }
 
-    /// View for the congestion controls of siblings; `usable` false keeps it out of the coupling.
-    pub fn path_view(&self, usable: bool) -> PathView {
-        self.sender.path_view(usable && self.is_established())
+    /// Brings the view for the congestion controls of siblings up to date; `usable` false keeps it out of the coupling.
+    #[inline]
+    pub fn show_path(&self, view: &mut PathView, usable: bool) {
+        self.sender.show_path(view, usable && self.is_established());
     }
 }

@@ -129,7 +129,7 @@ impl ReceiverRtt {
     }
 
     /// A segment of `len` bytes echoes the timestamp `echo`.
-    #[inline]
+    #[inline(always)]
     pub fn on_echo(&mut self, now: SimTime, echo: SimTime, len: u32) {
         let echo = self.stamp(echo);
         if echo == self.echo {

@@ -42,6 +42,7 @@ impl RttEstimator {
     }
 
     /// Takes in a sample measured at `now`.
+    #[inline(always)]
     pub fn sample(&mut self, now: SimTime, r: Nanos) {
         self.latest = r;
         self.samples += 1;
@@ -69,6 +70,7 @@ impl RttEstimator {
         self.rto = self.timeout(srtt);
     }
 
+    #[inline(always)]
     fn timeout(&self, srtt: Nanos) -> Nanos {
         if self.config.estimator == RtoRule::Ns3 {
             let whole = |time: Nanos| Nanos::from_millis(time.0 / Nanos::from_millis(1).0);

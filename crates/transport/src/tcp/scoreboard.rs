@@ -88,6 +88,7 @@ impl Scoreboard {
     }
 
     /// A new segment was sent.
+    #[inline(never)]
     pub fn push(&mut self, segment: Sent) {
         debug_assert!(self.segments.back().is_none_or(|b| b.end() == segment.seq));
         self.outstanding += u64::from(segment.len);
@@ -126,7 +127,7 @@ impl Scoreboard {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn give_room_back(&mut self) {
         if self.segments.is_empty() && self.segments.capacity() > KEPT {
             self.segments = VecDeque::new();
@@ -144,22 +145,23 @@ impl Scoreboard {
     }
 
     /// As `ack`, of a clean scoreboard and new data.
-    #[inline(always)]
+    #[inline(never)]
     pub fn ack_clean(&mut self, una: Seq) -> CleanAck {
         debug_assert!(self.is_clean(), "not clean: {self:?}");
-        let mut acked = CleanAck { oldest_sent_at: None, newest_sent_at: SimTime::ZERO, end: una };
-        while let Some(front) = self.segments.front_mut() {
-            if front.seq >= una {
-                break;
-            }
+        let mut acked = CleanAck { oldest_sent_at: SimTime::NEVER, newest_sent_at: SimTime::ZERO };
+        while let Some(front) = self.segments.front()
+            && front.end() <= una
+        {
+            acked.oldest_sent_at = acked.oldest_sent_at.min(front.sent_at);
             acked.newest_sent_at = front.sent_at;
-            if front.end() > una {
-                self.outstanding -= front.cut(una);
-                break;
-            }
-            acked.oldest_sent_at = acked.oldest_sent_at.or(Some(front.sent_at));
             self.outstanding -= u64::from(front.len);
             self.segments.pop_front();
+        }
+        if let Some(front) = self.segments.front_mut()
+            && front.seq < una
+        {
+            acked.newest_sent_at = front.sent_at;
+            self.outstanding -= front.cut(una);
         }
         self.give_room_back();
         acked
@@ -258,7 +260,7 @@ impl Scoreboard {
 
     /// True if all that is outstanding was sent once, and after `latest` (transmission time and end of a delivered
     /// segment): data later in the stream was sent later.
-    #[inline]
+    #[inline(always)]
     pub fn starts_after(&self, latest: (SimTime, Seq)) -> bool {
         let original = |s: &Sent| !s.retransmitted && !s.sacked && (s.sent_at, s.end()) >= latest;
         self.again.is_empty() && self.segments.front().is_none_or(original)

@@ -119,10 +119,8 @@ impl Change {
 /// Segments covered by an ACK while nothing was lost, SACKed or retransmitted.
 #[derive(Clone, Copy, Debug)]
 pub struct CleanAck {
-    /// When the oldest segment left of those that are acknowledged as a whole.
-    pub oldest_sent_at: Option<SimTime>,
+    /// When the oldest segment left of those that are acknowledged as a whole; `NEVER` if none is.
+    pub oldest_sent_at: SimTime,
     /// When the newest left.
     pub newest_sent_at: SimTime,
-    /// Sequence number after it.
-    pub end: Seq,
 }

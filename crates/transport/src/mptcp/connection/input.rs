@@ -3,6 +3,7 @@
 use units::{Bytes, SimTime};
 
 use super::{ABORTED, MptcpConnection, PEER_ABORTED, PEER_ADDRESS_LEFT};
+use crate::arrival::Arrival;
 use crate::config::{Reassembly, Reinjection};
 use crate::mptcp::keys::Key;
 use crate::mptcp::negotiation::Progress;
@@ -34,14 +35,25 @@ fn dss_of(segment: &TcpSegment) -> Dss {
 impl MptcpConnection {
     /// Takes in a packet; one that carries no segment of TCP is ignored.
     #[inline(never)]
-    pub fn on_packet(&mut self, now: SimTime, packet: &Packet) {
-        if !self.on_usual_packet(now, packet) && !self.on_data_or_ack(now, packet) {
-            let Some(segment) = packet.segment() else { return };
+    pub fn on_packet(&mut self, now: SimTime, packet: &Packet) -> Arrival {
+        if !self.usual.is_open() {
+            return self.on_any_packet(now, packet);
+        }
+        if packet.payload > 0 { self.on_next_data(now, packet) } else { self.on_new_ack(now, packet) }
+    }
+
+    /// Takes in a packet that is not of the most usual kinds.
+    #[inline(never)]
+    pub(super) fn on_any_packet(&mut self, now: SimTime, packet: &Packet) -> Arrival {
+        if !self.on_data_or_ack(now, packet)
+            && let Some(segment) = packet.segment()
+        {
             self.usual.leave();
             self.take_in(now, packet, segment);
             self.look_for_usual_way();
         }
         self.check();
+        Arrival::Any
     }
 
     #[inline(never)]

@@ -26,27 +26,25 @@ impl MptcpConnection {
     /// Writes the next packet into `packet`; call until there is none.
     #[inline(never)]
     pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
-        if self.usual.is_open() {
-            let found = self.poll_usual(now, packet);
-            self.check();
-            return found;
+        if !self.usual.is_open() {
+            return self.poll_any(now, packet);
         }
-        if self.poll_any(now, packet).is_some() { Departure::Packet } else { Departure::Nothing }
+        if self.send.unassigned() == 0 { self.poll_answer(now, packet) } else { self.poll_data(now, packet) }
     }
 
     #[inline(never)]
-    fn poll_any(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
+    fn poll_any(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         if self.subflows.are_idle()
             && self.placement.needs().queueing == Queueing::Never
             && self.has_said_everything()
         {
             self.watch_progress(now);
-            return None;
+            return Departure::NOTHING;
         }
         let found = self.find_packet(now, packet);
         self.look_for_usual_way();
         self.check();
-        found
+        if found.is_some() { Departure::PACKET } else { Departure::NOTHING }
     }
 
     fn find_packet(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {

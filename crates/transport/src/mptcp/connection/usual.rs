@@ -11,6 +11,7 @@ use schedulers::{Needs, Queueing};
 use units::{Bytes, SimTime};
 
 use super::MptcpConnection;
+use crate::arrival::Arrival;
 use crate::departure::Departure;
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::packet::{Body, Packet};
@@ -21,6 +22,14 @@ use crate::tcp::segment::TcpSegment;
 /// The scheduler needs nothing that the usual way leaves out.
 pub(super) fn permits_usual_way(needs: Needs) -> bool {
     needs.queueing == Queueing::Never && !needs.head && !needs.copies
+}
+
+/// The segment and the DSS of a packet that says nothing else but data and acknowledgements.
+#[inline(always)]
+fn data_or_ack(packet: &Packet) -> Option<(&TcpSegment, &Dss)> {
+    let Body::Tcp(segment) = &packet.body else { return None };
+    let MptcpOption::Dss(dss) = &segment.mptcp else { return None };
+    (!dss.data_fin && segment.flags.is_ack_alone()).then_some((segment, dss))
 }
 
 impl MptcpConnection {
@@ -40,37 +49,67 @@ impl MptcpConnection {
             && self.subflows.are_settled()
     }
 
-    /// Takes in a packet if it is of one of the two usual kinds: the next data of its subflow, or a bare ACK of new data. False
-    /// if it is of another; then nothing has changed.
-    #[inline(always)]
-    pub(super) fn on_usual_packet(&mut self, now: SimTime, packet: &Packet) -> bool {
-        let Body::Tcp(segment) = &packet.body else { return false };
-        let MptcpOption::Dss(dss) = &segment.mptcp else { return false };
-        if !self.usual.is_open() || dss.data_fin || !segment.flags.is_ack_alone() {
-            return false;
-        }
+    /// Takes in a packet with payload: mostly it is the next data of its subflow, alone with a DSS. Another takes the way of
+    /// any packet; then nothing has changed before.
+    #[inline(never)]
+    pub(super) fn on_next_data(&mut self, now: SimTime, packet: &Packet) -> Arrival {
         let i = packet.path.index();
-        let taken = match dss.dsn {
-            Some(dsn) => self.on_next_data(now, i, segment, dsn),
-            None => self.on_new_ack(now, i, segment),
-        };
-        if taken {
-            self.send.on_data_ack(dss.data_ack.unwrap_or(Dsn::FIRST_DATA), segment.window.0);
-            self.watch_progress(now);
-            self.follow_the_peer();
+        let (waits, size) = (self.send.waits_to_expand(&self.subflows), self.receive.size());
+        if let Some((segment, dss)) = data_or_ack(packet)
+            && let Some(dsn) = dss.dsn
+            && !self.sizes.has_short_data_acks()
+            && self.subflows.on_next_data(now, i, segment, size)
+        {
+            if waits {
+                self.send.expand(i, &mut self.subflows);
+            }
+            // The segment alone is what has come into order on its subflow.
+            self.receive.on_data(Range::new(dsn, dsn + Bytes(u64::from(segment.len))));
+            self.after_usual(now, segment, dss);
+            return Arrival::Any;
         }
-        taken
+        self.on_any_packet(now, packet)
+    }
+
+    /// Takes in a packet without payload: mostly it is a bare ACK of new data. Another takes the way of any packet; then
+    /// nothing has changed before.
+    #[inline(never)]
+    pub(super) fn on_new_ack(&mut self, now: SimTime, packet: &Packet) -> Arrival {
+        let i = packet.path.index();
+        if let Some((segment, dss)) = data_or_ack(packet)
+            && dss.dsn.is_none()
+        {
+            // Only a sender with data in flight has a congestion control that may look at its siblings.
+            if !self.send.outstanding().is_empty() {
+                self.subflows.freshen_paths();
+            }
+            let waits = self.send.waits_to_expand(&self.subflows);
+            if let Some(cwnd) = self.subflows.on_new_ack(now, i, segment) {
+                self.placement.note_ack();
+                if waits {
+                    self.send.expand(i, &mut self.subflows);
+                }
+                self.after_usual(now, segment, dss);
+                return Arrival::Acknowledged(cwnd);
+            }
+        }
+        self.on_any_packet(now, packet)
+    }
+
+    /// The Data ACK of a usual segment, and what follows from it.
+    #[inline(always)]
+    fn after_usual(&mut self, now: SimTime, segment: &TcpSegment, dss: &Dss) {
+        self.send.on_data_ack(dss.data_ack.unwrap_or(Dsn::FIRST_DATA), segment.window.0);
+        self.watch_progress(now);
+        self.follow_the_peer();
+        self.check();
     }
 
     /// Takes in any other data or ACK while the usual way is open: above a gap, into one, or with SACK blocks. Only subflow `i`
     /// has to look whether that is usual. False if the packet is something else; then nothing has changed.
     #[inline(never)]
     pub(super) fn on_data_or_ack(&mut self, now: SimTime, packet: &Packet) -> bool {
-        let Body::Tcp(segment) = &packet.body else { return false };
-        let MptcpOption::Dss(dss) = &segment.mptcp else { return false };
-        if !self.usual.is_open() || dss.data_fin || !segment.flags.is_ack_alone() {
-            return false;
-        }
+        let Some((segment, dss)) = data_or_ack(packet).filter(|_| self.usual.is_open()) else { return false };
         let i = packet.path.index();
         if let Some(input) = self.pass_to_subflow(now, i, packet) {
             if let Some(received) = input.received {
@@ -85,57 +124,30 @@ impl MptcpConnection {
         true
     }
 
-    /// The segment alone is what has come into order on its subflow, and goes to the connection.
-    #[inline(always)]
-    fn on_next_data(&mut self, now: SimTime, i: usize, segment: &TcpSegment, dsn: Dsn) -> bool {
-        let waits = self.send.waits_to_expand(&self.subflows);
-        let size = self.receive.size();
-        if self.sizes.has_short_data_acks() || !self.subflows.on_next_data(now, i, segment, size) {
-            return false;
-        }
-        if waits {
-            self.send.expand(i, &mut self.subflows);
-        }
-        self.receive.on_data(Range::new(dsn, dsn + Bytes(u64::from(segment.len))));
-        true
-    }
-
-    #[inline(always)]
-    fn on_new_ack(&mut self, now: SimTime, i: usize, segment: &TcpSegment) -> bool {
-        // Only a sender with data in flight has a congestion control that may look at its siblings.
-        if !self.send.outstanding().is_empty() {
-            self.subflows.freshen_paths();
-        }
-        let waits = self.send.waits_to_expand(&self.subflows);
-        let taken = self.subflows.on_new_ack(now, i, segment);
-        if taken {
-            self.placement.note_ack();
-            if waits {
-                self.send.expand(i, &mut self.subflows);
+    /// Writes the next packet of an end that has no new data, and finds out whether another may follow. Mostly it is the ACK that
+    /// answers data, if it is due.
+    #[inline(never)]
+    pub(super) fn poll_answer(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
+        if let Some(i) = self.subflows.busy().single() {
+            if let Some(limit) = self.subflows.write_ack(now, i, packet) {
+                self.complete_usual(limit, None, packet);
+                self.watch_progress(now);
+                let waits = !self.send.outstanding().is_empty() || self.subflows.deadlines_moved();
+                return if waits { Departure::LAST } else { Departure::LAST.quiet() };
+            }
+            if self.subflows.rests_now(now, i) {
+                self.watch_progress(now);
+                return Departure::NOTHING;
             }
         }
-        taken
+        self.poll_choosing(now, packet)
     }
 
-    /// Writes the next packet, and finds out whether another may follow. Mostly it is the only one that can leave: an ACK that
-    /// answers data, or the data that an ACK makes room for.
-    #[inline]
-    pub(super) fn poll_usual(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
-        let (busy, waiting, full) = (self.subflows.busy(), self.send.unassigned(), self.send.mss().0);
-        if waiting == 0 {
-            if let Some(i) = busy.single() {
-                if let Some(limit) = self.subflows.write_ack(now, i, packet) {
-                    self.complete_usual(limit, None, packet);
-                    self.watch_progress(now);
-                    let waits = !self.send.outstanding().is_empty() || self.subflows.deadlines_moved();
-                    return if waits { Departure::LastPacket } else { Departure::Answer };
-                }
-                if self.subflows.rests_now(now, i) {
-                    self.watch_progress(now);
-                    return Departure::Nothing;
-                }
-            }
-        } else if busy.is_empty() && waiting >= full && self.send.window() >= full {
+    /// The same where new data waits. Mostly it is a full segment on the only subflow with room, which an ACK has made.
+    #[inline(never)]
+    pub(super) fn poll_data(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
+        let (waiting, full) = (self.send.unassigned(), self.send.mss().0);
+        if self.subflows.are_idle() && waiting >= full && self.send.window() >= full {
             self.watch_progress(now);
             if let Some(i) = self.placement.only_choice(full, &mut self.subflows)
                 && self.subflows.may_pass(i, full)
@@ -146,9 +158,9 @@ impl MptcpConnection {
                 if filled && waiting >= 2 * full && self.send.window() >= full {
                     // No other subflow has room, as this one was the only choice.
                     self.watch_progress(now);
-                    return Departure::WindowFilled;
+                    return self.rest(Departure::LAST).filled();
                 }
-                return if self.may_follow() { Departure::Packet } else { self.after_last(now, i) };
+                return if self.may_follow() { Departure::PACKET } else { self.after_last(now, i) };
             }
         }
         self.poll_choosing(now, packet)
@@ -171,9 +183,9 @@ impl MptcpConnection {
     #[inline(never)]
     fn poll_choosing(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         if self.write_usual(now, packet).is_none() {
-            Departure::Nothing
+            Departure::NOTHING
         } else if self.may_follow() {
-            Departure::Packet
+            Departure::PACKET
         } else {
             self.after_last(now, packet.path.index())
         }
@@ -233,7 +245,14 @@ impl MptcpConnection {
         if self.send.unassigned() > 0 {
             self.send.watch_window(now, &self.subflows);
         }
-        if self.is_filled(i) { Departure::WindowFilled } else { Departure::LastPacket }
+        let last = self.rest(Departure::LAST);
+        if self.is_filled(i) { last.filled() } else { last }
+    }
+
+    /// Nothing more leaves now.
+    #[inline(always)]
+    fn rest(&self, departure: Departure) -> Departure {
+        if self.is_quiet() { departure.quiet() } else { departure }
     }
 
     /// Asserts what holds between calls, in debug builds.

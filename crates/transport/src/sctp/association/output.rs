@@ -47,7 +47,7 @@ impl Association {
             .or_else(|| self.again(now))
             .or_else(|| self.new_data(now))
             .or_else(|| self.sack_alone());
-        let Some(Draft { path, body, offset, again }) = draft else { return Departure::Nothing };
+        let Some(Draft { path, body, offset, again }) = draft else { return Departure::NOTHING };
         self.sack.on_departure();
         let user_data = body.data.user_data();
         *packet = Packet {
@@ -61,7 +61,7 @@ impl Association {
         };
         packet.check();
         self.check();
-        Departure::Packet
+        Departure::PACKET
     }
 
     fn new_data(&mut self, now: SimTime) -> Option<Draft> {

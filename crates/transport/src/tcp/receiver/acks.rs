@@ -104,7 +104,7 @@ impl AckSchedule {
     }
 
     /// A segment has arrived in order, and nothing is missing. `fin`: the end of the stream is known.
-    #[inline]
+    #[inline(always)]
     pub(super) fn data_arrived(&mut self, now: SimTime, fin: bool) {
         self.unacknowledged += 1;
         if self.quick > 0 {

@@ -2,8 +2,8 @@
 //! change only when the controller handles an event.
 
 use congestion::{
-    Ack, Capabilities, CongestionControl, DummyAnswer, Loss, Pacing, Paths, RecoveryAck, Restart, RtoTimer,
-    Window,
+    Ack, Capabilities, CongestionControl, DummyAnswer, Loss, Pacing, PathView, Paths, RecoveryAck, Restart,
+    RtoTimer, Window,
 };
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
@@ -92,27 +92,26 @@ impl Controller {
         self.beyond_window
     }
 
-    pub(super) fn threshold(&self) -> f64 {
-        self.shared.as_deref().map_or(0.0, |shared| shared.threshold)
-    }
-
-    pub(super) fn loss_interval(&self) -> f64 {
-        self.shared.as_deref().map_or(0.0, |shared| shared.loss_interval)
-    }
-
-    pub(super) fn measured_rate(&self) -> f64 {
-        self.shared.as_deref().map_or(0.0, |shared| shared.measured_rate)
+    /// Adds what it shares to the view of its path.
+    #[inline]
+    pub(super) fn show_shared(&self, view: &mut PathView) {
+        if let Some(&Shared { loss_interval, threshold, measured_rate }) = self.shared.as_deref() {
+            (view.loss_interval, view.threshold, view.measured_rate) =
+                (loss_interval, threshold, measured_rate);
+        }
     }
 
     pub(super) fn gauges(&self, paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
         self.inner.gauges(paths, report);
     }
 
+    #[inline(always)]
     fn tell(&mut self, event: impl FnOnce(&mut dyn CongestionControl)) {
         event(&mut *self.inner);
         self.refresh();
     }
 
+    #[inline(always)]
     fn refresh(&mut self) {
         self.window = self.inner.window();
         if self.caches_extensions {
@@ -152,6 +151,7 @@ impl Controller {
     }
 
     /// An ACK outside fast recovery; a controller that owns the whole window gets it by `on_any_ack`.
+    #[inline(always)]
     pub(super) fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>) {
         if !self.capabilities.needs.whole_window {
             self.tell(|c| c.on_ack(ack, paths));

@@ -193,10 +193,10 @@ impl LossDetector {
 
     /// An ACK while nothing is lost, SACKed or retransmitted.
     #[inline]
-    pub(super) fn on_clean_ack(&mut self, now: SimTime, acked: &CleanAck) {
+    pub(super) fn on_clean_ack(&mut self, now: SimTime, acked: CleanAck, una: Seq) {
         debug_assert!(self.is_calm());
         if self.kind == Detection::Rack {
-            self.rack.on_clean_ack(now, (acked.newest_sent_at, acked.end));
+            self.rack.on_clean_ack(now, (acked.newest_sent_at, una));
         }
     }
 
@@ -304,12 +304,27 @@ impl LossDetector {
             && plan.allowed
             && !self.probe.is_in_flight()
             && board.sacked().is_empty();
-        if !wanted {
+        if wanted {
+            self.plan_calm_probe(now, board, rtt, plan);
+        } else {
             self.probe.plan(SimTime::NEVER);
-            return;
         }
-        let at = now + probe_timeout(rtt.srtt(), board.outstanding() <= plan.mss);
-        self.probe.plan(at.min(plan.retransmission));
+    }
+
+    /// The same while one is allowed, none is in flight and nothing is SACKed.
+    #[inline]
+    pub(super) fn plan_calm_probe(
+        &mut self,
+        now: SimTime,
+        board: &Scoreboard,
+        rtt: &RttEstimator,
+        plan: &ProbePlan,
+    ) {
+        debug_assert!(plan.allowed && !self.probe.is_in_flight() && board.sacked().is_empty());
+        if self.kind == Detection::Rack {
+            let at = now + probe_timeout(rtt.srtt(), board.outstanding() <= plan.mss);
+            self.probe.plan(at.min(plan.retransmission));
+        }
     }
 
     /// The path is given up: no timer runs.

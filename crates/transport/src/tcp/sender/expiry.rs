@@ -30,7 +30,7 @@ pub enum Expired {
 
 impl Sender {
     /// The next deadline, `NEVER` if none.
-    #[inline]
+    #[inline(always)]
     pub fn next_deadline(&self) -> SimTime {
         let timers = self.timer_due();
         if self.usual.is_open() {
@@ -44,6 +44,7 @@ impl Sender {
 
     /// When the first of the timers runs out that are one in the kernel (`icsk_retransmit_timer`): retransmission, tail-loss
     /// probe, reordering, persist. `NEVER` while none runs.
+    #[inline]
     pub fn timer_due(&self) -> SimTime {
         self.timer.deadline().min(self.window.persist_deadline()).min(self.detector.deadline())
     }
@@ -192,12 +193,22 @@ impl Sender {
 
     #[inline]
     pub(super) fn plan_probe(&mut self, now: SimTime) {
-        let plan = ProbePlan {
+        self.detector.plan_probe(now, &self.board, &self.rtt, &self.probe_plan());
+    }
+
+    /// The same on the usual way.
+    #[inline(always)]
+    pub(super) fn plan_calm_probe(&mut self, now: SimTime) {
+        self.detector.plan_calm_probe(now, &self.board, &self.rtt, &self.probe_plan());
+    }
+
+    #[inline(always)]
+    fn probe_plan(&self) -> ProbePlan {
+        ProbePlan {
             allowed: self.recovery.is_open() && self.timer.timeouts() == 0,
             mss: self.send.mss(),
             retransmission: self.timer.deadline(),
-        };
-        self.detector.plan_probe(now, &self.board, &self.rtt, &plan);
+        }
     }
 
     /// The receive window forbids sending and nothing is outstanding whose ACK could open it.

@@ -321,18 +321,15 @@ impl Sender {
         self.marks.take_cwr()
     }
 
-    /// View of this path for the controllers of siblings.
-    pub fn path_view(&self, coupled: bool) -> PathView {
+    /// Brings the view of this path for the controllers of siblings up to date.
+    #[inline]
+    pub fn show_path(&self, view: &mut PathView, coupled: bool) {
         // In recovery the inflated window would mislead the others.
         let recovers = self.recovery.phase() == Phase::Recovery;
         let cwnd = if recovers { self.congestion.ssthresh() } else { self.congestion.cwnd() };
         let srtt = self.rtt.srtt().map_or(0.0, Nanos::as_secs_f64);
-        PathView {
-            loss_interval: self.congestion.loss_interval(),
-            threshold: self.congestion.threshold(),
-            measured_rate: self.congestion.measured_rate(),
-            ..PathView::new(Bytes(cwnd).as_f64(), srtt, Bytes(self.send.mss()).as_f64(), coupled)
-        }
+        view.update(Bytes(cwnd).as_f64(), srtt, Bytes(self.send.mss()).as_f64(), coupled);
+        self.congestion.show_shared(view);
     }
 
     /// Path state of the controller, see [`CongestionControl::gauges`].

@@ -30,17 +30,17 @@ pub struct Transmission {
 
 impl Sender {
     /// False if `next` would find nothing and start no timer: nothing queued, nothing to repair, no probe.
-    #[inline]
+    #[inline(always)]
     pub fn may_have_something(&self) -> bool {
-        if self.usual.is_open() {
-            return self.send.unsent() > 0 || self.send.owes_fin();
-        }
-        self.send.unsent() > 0
-            || !self.recovery.is_open()
+        self.send.unsent() > 0 || self.send.owes_fin() || !self.usual.is_open() && self.may_have_a_repair()
+    }
+
+    #[inline(never)]
+    fn may_have_a_repair(&self) -> bool {
+        !self.recovery.is_open()
             || self.board.lost() > 0
             || self.recovery.is_forced()
             || self.detector.probe().is_due()
-            || self.send.owes_fin()
             || self.polls()
             || self.congestion.dummies().is_some()
     }

@@ -100,12 +100,13 @@ impl Sender {
             self.send.acknowledge(una);
             self.window.offer(una, window_right);
             // RFC 7323: from the echoed timestamp, else from the oldest segment acknowledged.
-            let echoed = segment.timestamps.map(|t| t.echo).filter(|echo| !echo.is_never());
-            let sample = echoed.or(acked.oldest_sent_at).map(|sent_at| now.since(sent_at));
+            let echo = segment.timestamps.map_or(SimTime::NEVER, |t| t.echo);
+            let sent_at = if echo.is_never() { acked.oldest_sent_at } else { echo };
+            let sample = (!sent_at.is_never()).then(|| now.since(sent_at));
             if let Some(sample) = sample {
                 self.rtt.sample(now, sample);
             }
-            self.detector.on_clean_ack(now, &acked);
+            self.detector.on_clean_ack(now, acked, una);
             let ack = self.describe_usual(now, (flight_before, sample), window_right);
             self.congestion.on_ack(&ack, paths);
             self.detect_after_usual_ack(now, ack.delivered, paths);
@@ -146,7 +147,7 @@ impl Sender {
     }
 
     /// RACK looks for what was sent before the data that is acknowledged now; mostly there is nothing.
-    #[inline]
+    #[inline(always)]
     fn detect_after_usual_ack(&mut self, now: SimTime, delivered: Bytes, paths: Paths<'_>) {
         if self.detector.kind() != Detection::Rack || self.detector.finds_nothing_late(&self.board) {
             return;
@@ -158,7 +159,7 @@ impl Sender {
     }
 
     /// RFC 6298 rules 5.2 and 5.3, RFC 8985 section 7.2.
-    #[inline]
+    #[inline(always)]
     fn restart_timers_after_usual_ack(&mut self, now: SimTime, sampled: bool) {
         if self.usual.is_open() && sampled {
             self.timer.sampled();
@@ -169,7 +170,7 @@ impl Sender {
             } else {
                 self.recovery.note_partial(false);
                 self.timer.restart(now, self.rtt.rto(0));
-                self.plan_probe(now);
+                self.plan_calm_probe(now);
             }
         } else {
             self.restart_timers_after_ack(now, true, sampled);
@@ -273,7 +274,7 @@ impl Sender {
         if !self.timer.is_running() {
             self.restart_retransmission_timer(now);
         }
-        self.plan_probe(now);
+        self.plan_calm_probe(now);
         self.check();
         Transmission { seq, len, dsn, fin: false, retransmission: false }
     }
