@@ -40,6 +40,21 @@ fn the_application_learns_how_it_ended() {
     accepted(setups::tcp()).play("200 < R. ack 1\n200 = failure reset by the peer");
 }
 
+/// In TIME-WAIT a RST tells the application nothing (RFC 9293 section 3.10.7.4): a peer that misses the last ACK gives its FIN up.
+#[test]
+fn a_reset_after_the_close_is_no_error() {
+    established(&setups::tcp()).play(
+        "100 close
+         100 > F. 1..2 ack 1
+         200 < F. 1..2 ack 2
+         200 > . ack 2
+         300 < F. 1..2 ack 2
+         300 > . ack 2
+         400 < R. ack 2
+         400 = closed yes failure none",
+    );
+}
+
 /// RFC 9293 section 3.7.4: "there MUST be a way for an application to disable the Nagle algorithm on an individual
 /// connection"
 #[test]

@@ -190,6 +190,10 @@ impl Endpoint {
         let Some(segment) = packet.segment() else { return Input::default() };
         let signal = packet.signal();
         if segment.flags.rst {
+            if self.has_closed() {
+                // RFC 9293 section 3.10.7.4: in TIME-WAIT no error is signalled to the application.
+                return Input::default();
+            }
             self.state = State::Dead("reset by the peer");
             return Input { reset: true, ..Input::default() };
         }
@@ -256,6 +260,11 @@ impl Endpoint {
         }
         self.check();
         input
+    }
+
+    /// Both FINs have arrived and are acknowledged: TIME-WAIT, or closed.
+    fn has_closed(&self) -> bool {
+        self.receiver.finished() && self.sender.finished()
     }
 
     /// The peer's SYN has arrived, with what it says beyond TCP.
