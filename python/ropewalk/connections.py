@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ropewalk import _core
+from ropewalk import _core, disk
 from ropewalk.fitted import Fitted, Packets, fit, nearest
 from ropewalk.results import CAPTURED, Origin, Results, Totals
 
@@ -82,7 +82,8 @@ def anonymise(files: Sequence[str | os.PathLike[str]], out: str | os.PathLike[st
     Raises:
         OSError: it cannot be written.
     """
-    return Anonymised(*_core.anonymise_captures(files, out))
+    with disk.whole(Path(out)) as partial:
+        return Anonymised(*_core.anonymise_captures(files, partial))
 
 
 def read(files: Sequence[str | os.PathLike[str]]) -> Reading:

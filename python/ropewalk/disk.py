@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 PARTIAL = ".partial-"
@@ -35,6 +35,26 @@ def write_whole(path: Path, content: bytes, *, lasting: bool) -> None:
     _write_partial(path, content, lasting=lasting).replace(path)
     if lasting:
         _make_lasting(path.parent)
+
+
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A temporary name for a file that another program writes; it is moved into place unless that fails.
+
+    A device or a pipe, such as `/dev/stdout`, is written to and stays what it is.
+
+    Raises:
+        OSError: it could not be moved.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    partial = path.parent / f"{partial_name()}{threading.get_ident()}-{next(_numbers)}"
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def write_lasting(files: Iterable[tuple[Path, bytes]]) -> tuple[int, OSError | None]:

@@ -106,10 +106,16 @@ def import_(
         if there := next((file for file in written if file.exists()), None):
             fail(f"{there}: there is such a file already\n  fix: choose another --name or --out", WRONG_INPUT)
         out.mkdir(parents=True, exist_ok=True)
-        for file, content in written.items():
-            write_whole(file, content.encode(), lasting=False)
-        # The file that was written can be run.
-        Scenario.load(target)
+        try:
+            for file, content in written.items():
+                write_whole(file, content.encode(), lasting=False)
+            # The file that was written can be run.
+            Scenario.load(target)
+        except (OSError, ScenarioError):
+            # None of them was there: a part of a link would stand in the way of the next attempt.
+            for file in written:
+                file.unlink(missing_ok=True)
+            raise
         _show(links.told(made), list(written))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -13,6 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ropewalk import reading
+from ropewalk.disk import write_whole
 from ropewalk.plots.palette import colours
 from ropewalk.plots.style import BLACK, Figure, laid_out, legend, say_empty, styled, title
 from ropewalk.reproduce.expressions import Evaluator, ExpressionError, parse
@@ -458,14 +460,16 @@ def write(
         files.append(directory / f"{drawing.id}.{suffix}")
         made = draw(drawing, sources)
         with laid_out(made):
+            content = io.BytesIO()
             if suffix == "png":
-                _save_small(made, files[-1])
+                _save_small(made, content)
             else:
-                made.savefig(files[-1])
+                made.savefig(content, format=suffix)
+            write_whole(files[-1], content.getvalue(), lasting=False)
     return files
 
 
-def _save_small(made: Figure, path: Path) -> None:
+def _save_small(made: Figure, to: io.BytesIO) -> None:
     """With few colours: a third of the bytes, which counts where a page holds a hundred of them.
 
     The file has neither a date nor the version of a library, so that the same figure is the same bytes.
@@ -475,4 +479,4 @@ def _save_small(made: Figure, path: Path) -> None:
     canvas = FigureCanvasAgg(made)
     canvas.draw()  # type: ignore[no-untyped-call]
     pixels = Image.fromarray(np.asarray(canvas.buffer_rgba()))  # type: ignore[no-untyped-call]
-    pixels.convert("RGB").quantize(COLOURS).save(path, optimize=True)
+    pixels.convert("RGB").quantize(COLOURS).save(to, format="PNG", optimize=True)

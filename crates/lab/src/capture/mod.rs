@@ -6,12 +6,12 @@
 mod addresses;
 mod kept;
 mod order;
+mod partial;
 mod ways;
 
 use std::cell::RefCell;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::rc::Rc;
 
 use engine::Stream;
@@ -26,12 +26,14 @@ use wire::{Codec, EndSettings, Numbers};
 use addresses::Addresses;
 use kept::KeptBytes;
 pub use order::CaptureOrder;
+pub(crate) use partial::Partial;
 use ways::Ways;
 
 /// The capture of one replication while it goes on.
 #[derive(Debug)]
 struct Capture {
     codec: Codec,
+    place: Partial,
     writer: Writer<File>,
     addresses: Addresses,
     ways: Ways,
@@ -66,8 +68,6 @@ impl CaptureFile {
     /// # Errors
     /// It cannot be written.
     pub(crate) fn create(order: &CaptureOrder, scenario: &Scenario, seed: u64) -> io::Result<Self> {
-        let file = order.file(seed);
-        fs::create_dir_all(file.parent().unwrap_or(Path::new("")))?;
         let mut numbered = 0..;
         let interfaces: Vec<_> =
             order.interfaces().iter().map(|captured| captured.then(|| numbered.next()).flatten()).collect();
@@ -76,7 +76,7 @@ impl CaptureFile {
             .map(|link| interface(scenario, link))
             .collect();
         let comment = format!("{}, seed {seed}", scenario.name);
-        let to = File::create(file)?;
+        let (place, to) = Partial::create(order.file(seed))?;
         let writer = Writer::new(to, &comment, &blocks, order.snap())?;
         let addresses = Addresses::new(scenario);
         let flows = scenario.flows.iter().map(|flow| {
@@ -86,6 +86,7 @@ impl CaptureFile {
         let flows = flows.collect();
         Ok(Self(Rc::new(RefCell::new(Capture {
             codec: Codec::default(),
+            place,
             writer,
             addresses,
             interfaces,
@@ -106,12 +107,13 @@ impl CaptureFile {
     /// # Panics
     /// If the world still exists.
     pub(crate) fn finish(self, end: SimTime) -> Result<(), CaptureError> {
-        let capture = Rc::try_unwrap(self.0).expect("the world has ended").into_inner();
-        if let Some((at, error)) = capture.unwritable {
+        let Capture { writer, place, unwritable, error, .. } =
+            Rc::try_unwrap(self.0).expect("the world has ended").into_inner();
+        if let Some((at, error)) = unwritable {
             return Err(CaptureError::Packet(at, error));
         }
-        let written = capture.error.map_or(Ok(()), Err);
-        written.and_then(|()| capture.writer.finish(end).map(drop)).map_err(CaptureError::File)
+        let written = error.map_or(Ok(()), Err).and_then(|()| writer.finish(end).map(drop));
+        written.and_then(|()| place.keep()).map_err(CaptureError::File)
     }
 }
 

@@ -2,9 +2,8 @@
 //!
 //! May: write what crosses the interfaces of hosts. May not: keep the links waiting; a thread of its own writes.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::Path;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
@@ -15,7 +14,7 @@ use units::SimTime;
 use wire::pcapng::{Direction, Writer};
 
 use super::translate::link_of;
-use crate::capture::{CaptureOrder, interface};
+use crate::capture::{CaptureOrder, Partial, interface};
 
 /// A packet on its way to the file: the beginning of its bytes, and their number.
 struct Captured {
@@ -29,6 +28,7 @@ struct Captured {
 /// The file of a run while it goes on.
 pub(super) struct CaptureFile {
     written: JoinHandle<io::Result<Writer<BufWriter<File>>>>,
+    place: Partial,
 }
 
 /// Sends packets to the thread that writes.
@@ -51,8 +51,6 @@ impl CaptureFile {
         seed: u64,
         hosts: &[Interface],
     ) -> io::Result<(Self, Box<dyn Tap>)> {
-        let file = order.file(seed);
-        fs::create_dir_all(file.parent().unwrap_or(Path::new("")))?;
         let mut blocks = Vec::new();
         let mut interfaces = Vec::new();
         for at in hosts {
@@ -65,7 +63,8 @@ impl CaptureFile {
             }
         }
         let comment = format!("{}, seed {seed}, on the Linux kernel", scenario.name);
-        let mut writer = Writer::new(BufWriter::new(File::create(file)?), &comment, &blocks, order.snap())?;
+        let (place, file) = Partial::create(order.file(seed))?;
+        let mut writer = Writer::new(BufWriter::new(file), &comment, &blocks, order.snap())?;
         let (to, packets) = mpsc::channel::<Captured>();
         let written = thread::spawn(move || {
             for Captured { at, interface, way, bytes, length } in packets {
@@ -74,7 +73,7 @@ impl CaptureFile {
             Ok(writer)
         });
         let snap = if order.snap() == 0 { usize::MAX } else { order.snap() as usize };
-        Ok((Self { written }, Box::new(FileTap { to, interfaces, snap })))
+        Ok((Self { written, place }, Box::new(FileTap { to, interfaces, snap })))
     }
 
     /// Ends the file: the run, whose tap is gone, has ended at `end`.
@@ -83,7 +82,8 @@ impl CaptureFile {
     /// It was not written.
     pub(super) fn finish(self, end: SimTime) -> io::Result<()> {
         let joined = self.written.join().map_err(|_| io::Error::other("the thread that writes panicked"))?;
-        joined.and_then(|writer| writer.finish(end)).map(drop)
+        joined.and_then(|writer| writer.finish(end)).map(drop)?;
+        self.place.keep()
     }
 }
 
