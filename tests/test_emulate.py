@@ -185,6 +185,14 @@ def test_a_run_loads_its_coupled_control_for_its_own_time() -> None:
     assert f"lia_{os.getpid()}" not in available(), "it is unloaded"
 
 
+@pytest.mark.parametrize("name", ["", "1abc", "a.b", "../x", "two words", "sixteen_letters_"])
+def test_a_name_that_the_kernel_would_not_take_is_refused(ropewalk: Ropewalk, name: str) -> None:
+    """An empty name was taken for none, and the control had its own."""
+    told = ropewalk("cc", "load", "lia", "--as", name)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr.startswith(f"--as {name}: no name of a congestion control\n")
+
+
 @loads_controls
 def test_a_control_is_loaded_for_the_time_of_the_command(ropewalk: Ropewalk) -> None:
     name = f"rwtest{os.getpid() % 10_000}"

@@ -52,11 +52,11 @@ def load(*, control: str, name: str | None, keep: bool) -> None:
     Sockets that use it keep it to their end.
     """
     with reported():
-        name = name or control
+        name = control if name is None else name
         if not name.isidentifier() or not name.isascii() or len(name) > LONGEST:
             fail(
                 f"--as {name}: no name of a congestion control\n"
-                f"  fix: letters, digits and _, {LONGEST} at most",
+                f"  fix: letters, digits and _, {LONGEST} at most, the first one no digit",
                 WRONG_INPUT,
             )
         if name in available():
