@@ -158,8 +158,8 @@ def test_a_capture_reads_back_as_the_run(ropewalk: Ropewalk, tmp_path: Path) -> 
 def test_an_address_leaves_and_comes_back() -> None:
     """The server's second address is withdrawn after 1.5 s and announced again after 3.5 s.
 
-    A program of the system does both, and a busy machine starts it late: there is one silence, whenever. About
-    one run of fifteen had no second join with Linux 6.18, whose cause is not traced: there are three attempts.
+    A program of the system does both, and a busy machine starts it late: there is one silence, whenever.
+    One run of fifteen had no second join with Linux 6.18. The cause is not traced: there are three attempts.
     """
     manager = '{ kind = "in-kernel", subflows = 1, add_addr_accepted = 1 }'
     endpoints = '[{ path = "b", end = "server", flags = ["signal"] }]'
