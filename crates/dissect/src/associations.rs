@@ -226,7 +226,7 @@ impl Reading {
         let messages = &association.sides[end].messages;
         stream.note_chunks((start, at), data.sums[1], messages.delivered(), messages.held());
         if data.sums[1] < data.sums[0] {
-            stream.waiting.repeats(stream.highest);
+            stream.course.waiting.repeats(stream.highest);
         }
     }
 

@@ -11,8 +11,8 @@ use crate::direction::Direction;
 use crate::held::Holding;
 use crate::link::Way;
 use crate::reading::{Place, opposite};
-use crate::samples::{Sample, Samples};
-use crate::waiting::{Sent, Waiting};
+use crate::samples::{Course, Sample};
+use crate::waiting::Sent;
 
 /// Least ratio of the waits of both ends, where a handshake tells the side.
 const CLEARLY: u64 = 3;
@@ -198,8 +198,7 @@ pub(crate) struct Stream {
     on_subflows: u64,
     /// Bytes held because of gaps of subflows or of the connection; those of the connection alone.
     pub(crate) held: [Holding; 2],
-    pub(crate) waiting: Waiting,
-    pub(crate) samples: Samples,
+    pub(crate) course: Course,
     /// DATA_FIN was seen, or FIN after a fallback.
     pub(crate) fin: bool,
     /// Where the numbers of a capture begin that has neither key nor handshake: with the first acknowledgement.

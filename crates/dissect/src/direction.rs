@@ -10,8 +10,8 @@ use transport::tcp::ranges::{Range, RangeSet};
 use crate::beginning::Beginning;
 use crate::held::Holding;
 use crate::pace::Paces;
-use crate::samples::{Sample, Samples};
-use crate::waiting::{Cause, Sent, Waiting};
+use crate::samples::{Course, Sample};
+use crate::waiting::{Cause, Sent};
 
 /// Mappings that are kept: those of data behind a gap, and of data without an option of its own; kernels repeat theirs.
 const MAPPINGS: usize = 1 << 16;
@@ -77,8 +77,7 @@ pub(crate) struct Direction {
     /// Acknowledgements of this direction, and what they tell of its receiver.
     pub(crate) heard: Heard,
     pub(crate) held: Holding,
-    pub(crate) waiting: Waiting,
-    pub(crate) samples: Samples,
+    pub(crate) course: Course,
     /// Times of the first and the last packet with payload, and of the last byte that continues what was seen without a gap.
     pub(crate) data: Option<[u64; 3]>,
     /// A FIN was seen.
@@ -88,7 +87,7 @@ pub(crate) struct Direction {
 }
 
 /// Acknowledgements, windows and round trips of a direction, which packets of the other direction tell.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Heard {
     /// Segments that were sent once.
     sent: VecDeque<Once>,
@@ -109,17 +108,23 @@ pub(crate) struct Heard {
     last: Option<(Seq32, u16)>,
     /// Its acknowledgements are held back on purpose (SCPS-TP): the newest data of each has waited least.
     pub(crate) held_back: bool,
-    /// Shift of the windows of this direction, from its SYN.
-    pub(crate) scale: Option<u8>,
-    /// Without a shift its windows are not scaled: no option of its SYN was cut off.
-    pub(crate) unscaled: bool,
-    /// Window that the other end offers to this direction.
-    pub(crate) window: Option<u64>,
+    pub(crate) windows: Windows,
     /// Round trips of the data of this direction that was sent once, and of all by their echoed timestamps.
     pub(crate) rtt: RoundTrips,
     pub(crate) echoed: RoundTrips,
     /// Rates at which it is acknowledged.
     pub(crate) paces: Paces,
+}
+
+/// Windows of a direction, and that of the other end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Windows {
+    /// Shift of the windows of this direction, from its SYN.
+    pub(crate) scale: Option<u8>,
+    /// Without a shift its windows are not scaled: no option of its SYN was cut off.
+    pub(crate) unscaled: bool,
+    /// Window that the other end offers to this direction.
+    pub(crate) offered: Option<u64>,
 }
 
 /// A packet of a direction.
@@ -141,26 +146,9 @@ struct Once {
     stamp: u32,
 }
 
-impl Default for Heard {
+impl Default for Windows {
     fn default() -> Self {
-        Self {
-            sent: VecDeque::new(),
-            again: BTreeMap::new(),
-            lost: Vec::new(),
-            stamps: VecDeque::new(),
-            rtt_until: 0,
-            sacked: 0,
-            acked: 0,
-            acked_at: None,
-            last: None,
-            scale: None,
-            held_back: false,
-            unscaled: true,
-            window: None,
-            rtt: RoundTrips::default(),
-            echoed: RoundTrips::default(),
-            paces: Paces::default(),
-        }
+        Self { scale: None, unscaled: true, offered: None }
     }
 }
 
@@ -327,7 +315,7 @@ impl Direction {
             // Karn: an ACK of repeated data says nothing on the round trip, and one that fills a gap comes late for all behind it.
             self.heard.rtt_until = self.highest.distance();
             self.heard.repeat(range, packet);
-            self.waiting.repeats(self.highest.distance());
+            self.course.waiting.repeats(self.highest.distance());
         }
         self.highest = self.highest.max(Seq(range.end));
         let before = self.next;
@@ -354,7 +342,7 @@ impl Direction {
         let first = self.data.map_or(at, |[first, ..]| first);
         self.data = Some([first, at, at]);
         if fresh < len {
-            self.waiting.repeats(self.highest.distance());
+            self.course.waiting.repeats(self.highest.distance());
         }
         self.check();
         Transmission { number: self.counts.packets, at }
@@ -402,7 +390,7 @@ impl Direction {
             let bytes = ack.distance() - heard.acked;
             // An ACK that fills a gap acknowledges more than what came last, and the last segment is shorter.
             if let Some(before) = heard.acked_at
-                && !self.waiting.recovers()
+                && !self.course.waiting.recovers()
                 && (self.largest..=MOST_PER_ACK * self.largest).contains(&bytes)
             {
                 heard.paces.add(bytes, at.saturating_sub(before));
@@ -449,7 +437,7 @@ impl Direction {
         Sent {
             highest: self.highest.distance(),
             acked: self.heard.acked,
-            window: self.heard.window,
+            window: self.heard.windows.offered,
             segment: self.largest,
             rtt: self.heard.rtt.mean(),
         }
@@ -484,7 +472,7 @@ impl Direction {
     /// Its values for a sample. `stream`: what keeps the connection of several subflows from sending: a subflow without data may wait for
     /// its scheduler.
     pub(crate) fn sample(&self, stream: Option<Cause>) -> Sample {
-        let cause = match (self.waiting.cause(), stream) {
+        let cause = match (self.course.waiting.cause(), stream) {
             (own @ (Cause::Handshake | Cause::Reset | Cause::Recovery), _) | (own, None) => own,
             (_, Some(all @ (Cause::Nothing | Cause::Window))) => all,
             _ => Cause::Unknown,
@@ -508,7 +496,7 @@ impl Direction {
             fresh: self.complete_bytes(),
             acked: self.acknowledged_bytes(),
             waiting: self.behind_a_gap(),
-            other: self.heard.window.unwrap_or(0),
+            other: self.heard.windows.offered.unwrap_or(0),
             ..Sample::default()
         }
     }

@@ -65,7 +65,7 @@ impl Reading {
         let syn = header.flags.has(TcpFlags::SYN);
         let mut signal = Signal { cut: header.options.0.len() < header.options_len, ..Signal::default() };
         if signal.cut && syn {
-            self.subflows[index].directions[end].heard.unscaled = false;
+            self.subflows[index].directions[end].heard.windows.unscaled = false;
         }
         let mut hidden = signal.cut && syn;
         for option in header.options {
@@ -73,7 +73,7 @@ impl Reading {
                 TcpOption::Mptcp(option) => option,
                 TcpOption::WindowScale(shift) if syn => {
                     // RFC 7323 section 2.3: at most 14.
-                    self.subflows[index].directions[end].heard.scale = Some(shift.min(14));
+                    self.subflows[index].directions[end].heard.windows.scale = Some(shift.min(14));
                     continue;
                 }
                 TcpOption::ScpsCapable(_) if syn => {

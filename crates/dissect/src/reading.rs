@@ -252,15 +252,15 @@ impl Reading {
         let (own, peer) = if end == 0 { (one, other) } else { (other, one) };
         own.heard.note_ack(header.ack, header.window, bare, &mut own.counts);
         // RFC 7323 section 2.2: the window of a SYN is not scaled, and none is unless both ends have offered it.
-        let shift = match (has(TcpFlags::SYN), own.heard.scale, peer.heard.scale) {
+        let shift = match (has(TcpFlags::SYN), own.heard.windows.scale, peer.heard.windows.scale) {
             (true, ..) => Some(0),
             (false, Some(shift), Some(_)) => Some(shift),
             (false, ..) => {
-                [&*own, &*peer].iter().all(|one| one.synchronised && one.heard.unscaled).then_some(0)
+                [&*own, &*peer].iter().all(|one| one.synchronised && one.heard.windows.unscaled).then_some(0)
             }
         };
         let window = shift.map(|shift| u64::from(header.window) << shift);
-        peer.heard.window = window;
+        peer.heard.windows.offered = window;
         if let Some(ack) = peer.acknowledged(header.ack) {
             let sacked = signal.sacked.and_then(|end| peer.acknowledged(end));
             peer.ack(at, ack, (signal.timestamps.map(|[_, echo]| echo), sacked));
@@ -289,19 +289,19 @@ impl Reading {
         for (sender, direction) in subflow.directions.iter_mut().enumerate() {
             let stream = &mut connection.streams[sender];
             if established {
-                direction.waiting.begin(at);
-                stream.waiting.begin(at);
+                direction.course.waiting.begin(at);
+                stream.course.waiting.begin(at);
             }
             if subflow.reset {
-                direction.waiting.reset(at);
+                direction.course.waiting.reset(at);
                 continue;
             }
             let heard = sender != end;
             let sent = direction.sent();
-            direction.waiting.packet(at, &sent, heard);
+            direction.course.waiting.packet(at, &sent, heard);
             if subflow.mode.has_stream() {
                 let sent = stream.sent(sent.segment, sent.rtt);
-                stream.waiting.packet(at, &sent, heard);
+                stream.course.waiting.packet(at, &sent, heard);
             }
         }
     }
@@ -315,21 +315,21 @@ impl Reading {
         let connection = &mut self.connections[subflow.connection];
         let mut full = false;
         for (direction, stream) in subflow.directions.iter_mut().zip(&mut connection.streams) {
-            if direction.samples.is_due(clock, at) {
-                let values = direction.sample(multipath.then(|| stream.waiting.cause()));
-                full |= direction.samples.take(clock, at, values);
+            if direction.course.samples.is_due(clock, at) {
+                let values = direction.sample(multipath.then(|| stream.course.waiting.cause()));
+                full |= direction.course.samples.take(clock, at, values);
             }
-            if stream.samples.is_due(clock, at) {
+            if stream.course.samples.is_due(clock, at) {
                 let values = if multipath { stream.sample() } else { direction.sample_of_stream() };
-                full |= stream.samples.take(clock, at, values);
+                full |= stream.course.samples.take(clock, at, values);
             }
         }
         if full {
             self.clock.slow_down();
             let directions = self.subflows.iter_mut().flat_map(|subflow| &mut subflow.directions);
-            directions.for_each(|direction| direction.samples.thin());
+            directions.for_each(|direction| direction.course.samples.thin());
             let streams = self.connections.iter_mut().flat_map(|connection| &mut connection.streams);
-            streams.for_each(|stream| stream.samples.thin());
+            streams.for_each(|stream| stream.course.samples.thin());
         }
     }
 

@@ -1,6 +1,6 @@
 //! Samples of a direction over time: as many as fit, and fewer per second the longer the capture is.
 
-use crate::waiting::Cause;
+use crate::waiting::{Cause, Waiting};
 
 /// Samples are this far apart at first.
 const INTERVAL_NANOS: u64 = 20_000_000;
@@ -50,6 +50,13 @@ pub(crate) struct Sample {
     pub(crate) repeated: u64,
     /// The limit of the sender, as far as packets tell.
     pub(crate) cause: Cause,
+}
+
+/// A direction or a stream over time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Course {
+    pub(crate) waiting: Waiting,
+    pub(crate) samples: Samples,
 }
 
 /// Samples of one direction.

@@ -283,7 +283,7 @@ impl<'a> ConnectionView<'a> {
     pub fn waited(&self, end: usize, until: f64) -> [Option<f64>; 3] {
         let at = self.reading.instant(until);
         if self.has_stream() {
-            let waiting = &self.stream(end).waiting;
+            let waiting = &self.stream(end).course.waiting;
             let seconds = |cause| Some(waiting.spent(cause, at) as f64 / 1e9);
             return [seconds(Cause::Nothing), seconds(Cause::Window), None];
         }
@@ -295,7 +295,7 @@ impl<'a> ConnectionView<'a> {
 
     /// Samples of an end: delivered bytes, bytes held, window.
     pub(crate) fn samples(&self, end: usize) -> impl Iterator<Item = &'a Sample> + use<'a> {
-        self.stream(end).samples.iter()
+        self.stream(end).course.samples.iter()
     }
 
     fn stream(&self, end: usize) -> &'a Stream {
@@ -407,7 +407,7 @@ impl<'a> SubflowView<'a> {
 
     /// The first times without an answer while data was outstanding, in seconds from the first packet of all.
     pub fn silences(&self, end: usize) -> Vec<[f64; 2]> {
-        let found = self.subflow.directions[end].waiting.silences(self.reading.last());
+        let found = self.subflow.directions[end].course.waiting.silences(self.reading.last());
         found.into_iter().map(|times| times.map(|at| self.reading.seconds(at))).collect()
     }
 
@@ -448,16 +448,16 @@ impl<'a> SubflowView<'a> {
     }
 
     fn spent(&self, cause: Cause, end: usize, until: f64) -> f64 {
-        self.subflow.directions[end].waiting.spent(cause, self.reading.instant(until)) as f64 / 1e9
+        self.subflow.directions[end].course.waiting.spent(cause, self.reading.instant(until)) as f64 / 1e9
     }
 
     /// Seconds without an answer while data was outstanding.
     pub fn silent(&self, end: usize, until: f64) -> f64 {
-        self.subflow.directions[end].waiting.silent(self.reading.instant(until)) as f64 / 1e9
+        self.subflow.directions[end].course.waiting.silent(self.reading.instant(until)) as f64 / 1e9
     }
 
     /// Samples of an end.
     pub(crate) fn samples(&self, end: usize) -> impl Iterator<Item = &'a Sample> + use<'a> {
-        self.subflow.directions[end].samples.iter()
+        self.subflow.directions[end].course.samples.iter()
     }
 }
