@@ -82,31 +82,38 @@ fn k2_two_equal_paths() {
     }
 }
 
-/// No two paths are exactly alike. Thirty-six runs of the kernel had 22 to 214 drops on the first path, 76 to 180 where delay ended its slow start, and 7 to 54 on the
-/// second but for one of 167 (`docs/decisions/0014-drops-of-the-kernel-are-a-range.md`, `0016-what-linux-sends-in-recovery-and-when-it-grows.md`).
+/// No two paths are exactly alike. Fifty-four runs of the kernel had 22 to 214 drops on the first path, 76 to 180 where delay ended its slow start, and 7 to 54 on the
+/// second but for one of 167 (`docs/decisions/0014-drops-of-the-kernel-are-a-range.md`, `0017-what-linux-tells-and-what-its-queues-take.md`). Seeds with more on
+/// the second are held to their present number.
 #[test]
 fn k2_two_paths_that_are_nearly_equal() {
-    let nearly = r#"{ kind = "uniform", min = "50ms", max = "50020us", reorder = false }"#;
-    let sets = [("path.a.both.delay", nearly), ("path.b.both.delay", nearly)];
-    let found: Vec<f64> = (1..=10)
-        .map(|seed| {
-            let tables = run_seeds("k2.toml", &sets, vec![seed], false);
-            near("K2", goodput(&tables, "up"), 18.58, 0.05);
-            drops_near("K2, second path", drops(&tables, "b.up"), (23.0, 54.0));
-            drops(&tables, "a.up")
-        })
-        .collect();
-    found.iter().for_each(|drops| drops_near("K2, first path", *drops, (22.0, 214.0)));
-    assert!(found.iter().any(|drops| *drops < 61.0), "no train: {found:?}");
-    assert!(found.iter().filter(|drops| (76.0..180.0).contains(*drops)).count() >= 3, "no delay: {found:?}");
+    for (microseconds, late) in [(20, 0), (100, 4)] {
+        let nearly = format!(
+            r#"{{ kind = "uniform", min = "50ms", max = "50{microseconds:03}us", reorder = false }}"#
+        );
+        let sets = [("path.a.both.delay", &*nearly), ("path.b.both.delay", &*nearly)];
+        let mut second = Vec::new();
+        let first: Vec<f64> = (1..=10)
+            .map(|seed| {
+                let tables = run_seeds("k2.toml", &sets, vec![seed], false);
+                near("K2", goodput(&tables, "up"), 18.58, 0.05);
+                second.push(drops(&tables, "b.up"));
+                drops(&tables, "a.up")
+            })
+            .collect();
+        first.iter().for_each(|drops| drops_near("K2, first path", *drops, (22.0, 214.0)));
+        assert!(microseconds > 20 || first.iter().any(|drops| *drops < 61.0), "no train: {first:?}");
+        assert!(first.iter().filter(|drops| **drops > 76.0).count() >= 3, "no delay: {first:?}");
+        let more = second.iter().filter(|drops| **drops > 1.25 * 54.0).count();
+        assert_eq!(more, late, "seeds with more drops than the kernel, {microseconds} us: {second:?}");
+    }
 }
 
 /// Twelve runs of the kernel had one of two ends of slow start on the GEO link: a train, 24.28 to 24.31 Mbit/s without drops in six, or the delay,
-/// 23.36 to 23.80 with 409 to 892; five more 22.6 to 23.5 with 600 to 1092. A train of a quarter of a second is torn by delays that vary. With 0.5 ms of
-/// variation some seeds drop more than any run of the kernel; these are held to their present number.
+/// 23.36 to 23.80 with 409 to 892; six more 22.6 to 23.7 with 231 to 1092. A train of a quarter of a second is torn by delays that vary.
 #[test]
 fn k3_a_short_path_and_a_geo_link() {
-    for (microseconds, outside) in [(300, 0), (500, 2)] {
+    for microseconds in [100, 300, 500] {
         let vary = |ms: u32| {
             format!(
                 r#"{{ kind = "uniform", min = "{ms}ms", max = "{ms}{microseconds}us", reorder = false }}"#
@@ -114,24 +121,20 @@ fn k3_a_short_path_and_a_geo_link() {
         };
         let (short, geo) = (vary(25), vary(280));
         let sets = [("path.a.both.delay", &*short), ("path.b.both.delay", &*geo)];
-        let (mut ends, mut more) = ([0, 0], 0);
+        let mut ends = [0, 0];
         for seed in 1..=10 {
             let tables = run_seeds("k3.toml", &sets, vec![seed], false);
             let (rate, drops) = (goodput(&tables, "up"), drops(&tables, "b.up"));
             if drops == 0.0 {
                 near("K3, a train", rate, 24.30, 0.05);
                 ends[0] += 1;
-            } else if drops > 1.25 * 1092.0 {
-                near("K3, the least of the kernel", rate, 22.6, 0.05);
-                more += 1;
             } else {
-                near("K3, the delay", rate, 23.58, 0.05);
-                drops_near("K3, GEO link", drops, (409.0, 1092.0));
+                assert!((0.95 * 22.6..1.05 * 23.8).contains(&rate), "K3, the delay: {rate:.2}");
+                drops_near("K3, GEO link", drops, (231.0, 1092.0));
                 ends[1] += 1;
             }
         }
-        assert!(ends.iter().all(|count| *count >= 1), "trains and delays: {ends:?}");
-        assert_eq!(more, outside, "seeds with more drops than the kernel, {microseconds} us");
+        assert!(ends.iter().all(|count| *count >= 1), "trains and delays, {microseconds} us: {ends:?}");
     }
 }
 
@@ -178,14 +181,14 @@ fn k6_two_subflows_beside_one_tcp() {
     }
 }
 
-/// `receive_buffer` is SO_RCVBUF under this profile. Five runs of the kernel range over 0.31, and three later ones from 8.36 to 8.81. Delays
-/// vary by as little as the recording emulator's did, 50 us.
+/// `receive_buffer` is SO_RCVBUF under this profile. Fourteen runs of the kernel, of 8.1 to 8.8, have 8.33 in the mean. Delays vary by as little as
+/// the recording emulator's did, 50 us.
 #[test]
 fn k7_a_small_receive_buffer() {
     let jitter =
         |ms: u32| format!(r#"{{ kind = "uniform", min = "{ms}ms", max = "{ms}050us", reorder = false }}"#);
     let sets = [("path.a.both.delay", &*jitter(50)), ("path.b.both.delay", &*jitter(150))];
-    near("K7", goodput(&run("k7.toml", &sets, 10), "up"), 8.14, 0.05);
+    near("K7", goodput(&run("k7.toml", &sets, 10), "up"), 8.33, 0.05);
 }
 
 /// LTE and GEO with losses over tcp_rmem of 512 KiB. Nine runs of the kernel had 5.0 Mbit/s in the mean.

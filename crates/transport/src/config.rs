@@ -163,6 +163,14 @@ impl TcpConfig {
         self
     }
 
+    /// Shift of the window scale option: the smallest with which its field can say the largest window (RFC 7323); `None` without it.
+    pub fn window_scale(&self) -> Option<u8> {
+        const LARGEST: u8 = 14;
+        let largest = self.buffers.receive_buffer_max.0;
+        let fits = |shift: &u8| largest >> shift <= u64::from(u16::MAX);
+        self.options.window_scaling.then(|| (0..LARGEST).find(fits).unwrap_or(LARGEST))
+    }
+
     /// An end that is asked for SCPS-TP has it.
     pub(crate) fn speaks_scps(&self) -> bool {
         self.recovery.reliability == Reliability::Snack { peer_capable: true }
@@ -294,7 +302,7 @@ pub enum SendBuffer {
         /// Upper limit.
         max: Bytes,
     },
-    /// As Linux enlarges it: never smaller again, see [`crate::tcp::buffers::ExpandedBuffer`].
+    /// As Linux enlarges it: never smaller again, see [`crate::tcp::send_buffer::ExpandedBuffer`].
     Expand {
         /// Upper limit, of each subflow where there are several.
         max: Bytes,

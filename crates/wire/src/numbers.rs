@@ -9,8 +9,6 @@ use units::{Bytes, SimTime};
 
 /// Timestamps with two NOPs: the MSS option does not count options (RFC 6691), `mss` does.
 const TIMESTAMPS: u64 = 12;
-/// Largest shift of the window scale option (RFC 7323 section 2.3).
-const LARGEST_SHIFT: u8 = 14;
 /// Nanoseconds of a tick of the timestamps option.
 const TICK: u64 = 1_000_000;
 
@@ -46,7 +44,7 @@ impl EndSettings {
             mss: u16::try_from(mss).unwrap_or(u16::MAX),
             sack: options.sack,
             timestamps: options.timestamps,
-            window_scale: options.window_scaling.then(|| shift(tcp.buffers.receive_buffer_max)),
+            window_scale: tcp.window_scale(),
             overhead: tcp.segment.overhead,
             multipath: mptcp.is_some(),
             checksum: mptcp.is_some_and(|mptcp| mptcp.checksum),
@@ -76,11 +74,6 @@ impl EndSettings {
     pub fn of_association(overhead: Bytes, addresses: Arc<[IpAddr]>) -> Self {
         Self { overhead, ..Self::new(&TcpConfig::default(), None, addresses) }
     }
-}
-
-/// The smallest shift with which the field can say the largest window.
-fn shift(largest: Bytes) -> u8 {
-    (0..LARGEST_SHIFT).find(|shift| largest.0 >> shift <= u64::from(u16::MAX)).unwrap_or(LARGEST_SHIFT)
 }
 
 /// Numbers of one subflow that its ends would draw at random; those of the end that opens first.

@@ -36,7 +36,7 @@ impl ReceiveSide {
             fin: None,
             read: 0,
             buffer: ReceiveBuffer::new(&tcp, payload),
-            window: AdvertisedWindow::default(),
+            window: AdvertisedWindow::new(&tcp),
             by_subflow: tcp.buffers.receive_counts == ReceiveCounts::SubflowMemory,
             tcp,
         }
@@ -195,6 +195,12 @@ impl ReceiveSide {
         }
         let room = self.room(held, limit);
         self.window.offer(&self.tcp, self.next, room, settles)
+    }
+
+    /// A segment has filled a gap of its subflow; arguments as above.
+    pub(super) fn tell_before_read(&mut self, held: u64, limit: Bytes) {
+        let room = self.room(held, limit);
+        self.window.tell_before_read(&self.tcp, self.next, room);
     }
 
     /// The window that would be advertised; `held` as above.

@@ -12,8 +12,8 @@ use super::subflow::Subflow;
 use super::subflows::Subflows;
 use crate::config::{ConnectionBuffer, SendBuffer, TcpConfig};
 use crate::seq::Dsn;
-use crate::tcp::buffers::{CONNECTION_BUFFER, ExpandedBuffer, send_buffer, send_space};
 use crate::tcp::ranges::Range;
+use crate::tcp::send_buffer::{CONNECTION_BUFFER, ExpandedBuffer, send_buffer, send_space};
 use crate::tcp::sender::Sender;
 
 /// Progress of DATA_FIN.
@@ -446,6 +446,9 @@ impl SendSide {
     /// The application waits for space, and an acknowledgement has arrived on subflow `i`.
     pub(super) fn expand(&mut self, i: usize, subflows: &mut Subflows) {
         let Some(subflow) = subflows.get_mut(i) else { return };
+        if subflow.sender().fills_window() {
+            return;
+        }
         subflow.expand_send_buffer(&self.tcp);
         self.buffer.expand(&self.tcp, subflow.sender().controlled_cwnd());
     }

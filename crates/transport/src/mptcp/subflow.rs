@@ -22,11 +22,12 @@ use crate::config::{ReceiveCounts, SendBuffer, TcpConfig};
 use crate::convert::ConvertMessage;
 use crate::packet::Packet;
 use crate::seq::{Dsn, Seq};
-use crate::tcp::buffers::{ExpandedBuffer, SubflowBuffer, send_buffer, send_buffer_for};
+use crate::tcp::buffers::SubflowBuffer;
 use crate::tcp::endpoint::{Endpoint, Input, Offer, Written};
 use crate::tcp::ranges::Range;
 use crate::tcp::receiver::Received;
 use crate::tcp::segment::TcpSegment;
+use crate::tcp::send_buffer::{ExpandedBuffer, queue_memory, send_buffer, send_buffer_for};
 use crate::tcp::sender::{Expired, Sender};
 
 /// Consecutive segments without new data after which data that the subflow holds back is released.
@@ -243,7 +244,7 @@ impl Subflow {
         view.carried = false;
         if let Some(needs) = needs {
             view.latest_rtt = view.srtt.map(|_| sender.rtt().latest());
-            view.held = Bytes(sender.unacked());
+            view.held = queue_memory(tcp, sender);
             view.send_window = sender.send_window();
             view.send_buffer = match tcp.buffers.send_buffer {
                 SendBuffer::Expand { .. } => self.expanded_send_buffer(tcp),

@@ -1,8 +1,8 @@
-//! Receive-buffer autotuning (dynamic right-sizing as in Linux) and the size of the send buffer.
+//! Receive-buffer autotuning (dynamic right-sizing as in Linux) and the window that is told of it.
 
 use units::{Bytes, Nanos, SimTime};
 
-use crate::config::{ReceiveCounts, SendBuffer, TcpConfig};
+use crate::config::{ReceiveCounts, TcpConfig};
 use crate::seq::Position;
 
 /// Grows the receive buffer with the rate at which the application reads. Sizes are windows: bytes of payload.
@@ -124,10 +124,11 @@ impl ReceiveBuffer {
         if self.counts == ReceiveCounts::SubflowMemory {
             self.known_rtt = rtt;
         }
+        // Also where the round trip has grown, so that the measurement goes on.
+        self.follow_ratio(fresh());
         if passed < rtt {
             return None;
         }
-        self.follow_ratio(fresh());
         let mut grown = None;
         if self.copied > self.space {
             let window = if self.counts.is_memory() {
@@ -217,14 +218,19 @@ fn tuned(copied: u64, space: u64, more: u64) -> u64 {
     window + 2 * (u128::from(window) * u128::from(copied - space) / u128::from(space.max(1))) as u64
 }
 
-/// The receive window as the peer knows it. Its right edge never moves left, and it moves right in steps worth
-/// a segment (RFC 1122 4.2.3.3, receiver-side silly window avoidance).
+/// The receive window as the peer knows it. Its right edge never moves left. Where sizes of buffers are memory it moves right in units of the
+/// window scale, rounded up (`__tcp_select_window` of Linux); otherwise in steps worth a segment (RFC 1122 4.2.3.3, receiver-side silly
+/// window avoidance), and captures show it rounded down.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AdvertisedWindow<P> {
     right: P,
     /// Under this limit nothing has changed since it was last offered: an end that only sends offers the same with each
     /// segment.
     settled: Option<Bytes>,
+    /// Shift of its unit, where it moves in units.
+    scale: Option<u8>,
+    /// The next segment tells the window as it is, whatever is read meanwhile.
+    told: bool,
 }
 
 /// A receive buffer as its window sees it.
@@ -238,6 +244,14 @@ pub struct Room {
 
 /// Largest window without the window scale option.
 const UNSCALED_MAX: u64 = 65_535;
+
+impl<P: Position + Default> AdvertisedWindow<P> {
+    /// Before the first segment.
+    pub fn new(config: &TcpConfig) -> Self {
+        let in_units = config.buffers.receive_counts.is_memory();
+        Self { scale: config.window_scale().filter(|_| in_units), ..Self::default() }
+    }
+}
 
 impl<P: Position> AdvertisedWindow<P> {
     fn wanted(&self, config: &TcpConfig, next: P, free: Bytes) -> u64 {
@@ -267,13 +281,27 @@ impl<P: Position> AdvertisedWindow<P> {
     /// Window to advertise from `next`. Under the limit `settles` it remains so until something arrives or is read.
     #[inline]
     pub fn offer(&mut self, config: &TcpConfig, next: P, room: Room, settles: Option<Bytes>) -> Bytes {
+        if std::mem::take(&mut self.told) {
+            return Bytes(self.right.distance().saturating_sub(next.distance()));
+        }
         self.settled = settles;
         let (wanted, right) = (self.wanted(config, next, room.free), self.right.distance());
-        if wanted - right >= config.segment.mss.0.min(room.size.0 / 2).max(1) {
+        if let Some(shift) = self.scale {
+            let units = (wanted - next.distance() + (1 << shift) - 1) >> shift;
+            self.right = P::at(next.distance() + (units << shift));
+        } else if wanted - right >= config.segment.mss.0.min(room.size.0 / 2).max(1) {
             self.right = P::at(wanted);
         }
         debug_assert!(self.right.distance() >= right, "the right edge moves left");
         Bytes(self.right.distance().saturating_sub(next.distance()))
+    }
+
+    /// A segment has filled a gap: its acknowledgement leaves before anything is read, where sizes of buffers are memory.
+    pub fn tell_before_read(&mut self, config: &TcpConfig, next: P, room: Room) {
+        if config.buffers.receive_counts.is_memory() {
+            self.offer(config, next, room, None);
+            self.told = true;
+        }
     }
 
     /// The result of `offer` now.
@@ -300,83 +328,46 @@ impl<P: Position> AdvertisedWindow<P> {
     }
 }
 
-/// Send buffer for a congestion window: twice the window and 16 KiB, 87,040 bytes at least (choice D-32).
-pub fn send_buffer_for(cwnd: Bytes) -> Bytes {
-    Bytes(cwnd.0.saturating_mul(2).saturating_add(16 * 1024).max(87_040))
-}
-
-/// Bytes that the send buffer of an MPTCP connection has beside those of its subflows: the first value of tcp_wmem.
-pub const CONNECTION_BUFFER: Bytes = Bytes(4096);
-
-/// The send buffer for congestion windows of together `cwnd` bytes (choice D-32), or what it has been expanded to.
-pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: ExpandedBuffer) -> Bytes {
-    match config.buffers.send_buffer {
-        SendBuffer::Fixed(size) => size,
-        SendBuffer::Auto { max } => send_buffer_for(Bytes(cwnd())).min(max),
-        SendBuffer::Expand { max, .. } => Bytes(expanded.size.min(max.0)),
-    }
-}
-
-/// Bytes that the application may write. A send buffer of `size` holds `unacked` bytes, `unsent` of them not sent.
-///
-/// Source: Linux, `sk_stream_memory_free` in include/net/sock.h with `TCP_NOTSENT_LOWAT`. Room that appears because
-/// something leaves is used with the next ACK, as there.
-pub fn send_space(config: &TcpConfig, size: Bytes, unacked: Bytes, unsent: impl FnOnce() -> u64) -> Bytes {
-    let room = size.saturating_sub(unacked);
-    match config.buffers.unsent_limit {
-        Bytes::MAX => room,
-        limit => room.min(limit.saturating_sub(Bytes(unsent()))),
-    }
-}
-
-/// Size to which a send buffer has been expanded, in bytes.
-///
-/// Source: Linux, `tcp_sndbuf_expand` in net/ipv4/tcp_input.c: room for two windows, each segment with the memory that
-/// the kernel reckons for it, considered when an ACK finds the application waiting for space; it never shrinks.
-/// For an MPTCP connection see [`crate::config::ConnectionBuffer`].
-/// Deviation: the kernel does not expand while what waits fills the window. It mostly sends in larger units and leaves
-/// a part of the window free, so this condition is left out. What is written counts by its bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct ExpandedBuffer {
-    size: u64,
-    /// The largest window so far: the buffer has room for two of it.
-    cwnd: u64,
-}
-
-impl ExpandedBuffer {
-    /// Before the first ACK.
-    pub fn new(config: &TcpConfig) -> Self {
-        Self { size: expanded_for(config, 0), cwnd: 0 }
-    }
-
-    /// An ACK has found the application waiting, and the window of its subflow is `cwnd` bytes.
-    #[inline]
-    pub fn expand(&mut self, config: &TcpConfig, cwnd: u64) {
-        if cwnd > self.cwnd {
-            *self = Self { size: self.size.max(expanded_for(config, cwnd)), cwnd };
-        }
-        debug_assert!(self.size >= expanded_for(config, cwnd), "a window without room: {self:?}");
-    }
-}
-
-/// Memory for two windows of `cwnd` bytes, at least of ten segments (TCP_INIT_CWND).
-fn expanded_for(config: &TcpConfig, cwnd: u64) -> u64 {
-    2 * segment_memory(config) * (cwnd / config.segment.mss.0.max(1)).max(10)
-}
-
-/// Memory that the kernel reckons for a full segment with headers and the structures around it, on 64-bit machines: 4352 bytes for
-/// one of Ethernet with the headers of a distribution.
-fn segment_memory(config: &TcpConfig) -> u64 {
-    const SHARED_INFO: u64 = 320;
-    const BUFFER_HEAD: u64 = 256;
-    let mss = config.segment.mss.0 + if config.options.timestamps { 12 } else { 0 };
-    (mss + config.buffers.header_room.0 + SHARED_INFO).next_power_of_two() + BUFFER_HEAD
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ConnectionBuffer;
+    use crate::seq::Seq;
+
+    /// In captures of Linux 6.18 windows grow by 2944 and 2816 bytes in turn, 23 and 22 units of 128, where they open by 2896, and what a sender
+    /// may send after each is 1392 or 96 bytes beside full segments of 1424.
+    #[test]
+    fn a_window_of_memory_moves_in_units() {
+        let config = TcpConfig::default().with(|c| {
+            c.segment.mss = Bytes(1448);
+            c.buffers.receive_counts = ReceiveCounts::SubflowMemory;
+            (c.buffers.receive_buffer, c.buffers.receive_buffer_max) = (Bytes(131_072), Bytes(6 << 20));
+        });
+        let room = |free| Room { free: Bytes(free), size: Bytes(168_548) };
+        let mut window = AdvertisedWindow::<Seq>::new(&config);
+        let told = [0, 1, 2, 3].map(|segments: u64| {
+            let next = Seq(1424 * segments);
+            window.offer(&config, next, room(64_088 + 2896 * segments), None).0
+        });
+        assert_eq!(told, [64_128, 67_072, 69_888, 72_832]);
+        let mut fixed =
+            AdvertisedWindow::<Seq>::new(&config.with(|c| c.buffers.receive_buffer_max = Bytes(256 << 10)));
+        assert_eq!(fixed.offer(&TcpConfig::default(), Seq(0), room(322_161), None), Bytes(322_168));
+    }
+
+    /// In a capture the ACK that filled a gap of 112 kB told 188,416 bytes, and the next one 259,840 again.
+    #[test]
+    fn a_filled_gap_is_told_before_it_is_read() {
+        let config = TcpConfig::default().with(|c| {
+            c.buffers.receive_counts = ReceiveCounts::Memory;
+            c.buffers.receive_buffer_max = Bytes(256 << 10);
+        });
+        let room = |free| Room { free: Bytes(free), size: Bytes(262_144) };
+        let mut window = AdvertisedWindow::<Seq>::new(&config);
+        let next = Seq(112_000);
+        window.tell_before_read(&config, next, room(150_016));
+        assert_eq!(window.offer(&config, next, room(262_016), None), Bytes(150_016));
+        assert_eq!(window.offer(&config, next, room(262_016), None), Bytes(262_016));
+    }
 
     /// Test vector AT-1.
     #[test]
@@ -450,6 +441,21 @@ mod tests {
         assert_eq!(read(106_100, 101), Some(240_000));
     }
 
+    /// In a capture of K7 the window stopped 104 ms after the measurement before, as a subflow without data had joined, though the round trip was 168 ms by
+    /// then.
+    #[test]
+    fn the_ratio_follows_while_a_measurement_goes_on() {
+        let mut buffer = by_subflow(256 << 10);
+        let mut read = |ms: u64, rtt: u64, fresh: bool| {
+            let rtt = || Some(Nanos::from_millis(rtt));
+            buffer.on_read_of_connection(SimTime::from_millis(ms), 1424, rtt, || 0, || fresh);
+            buffer.offers(0)
+        };
+        let before = read(101, 101, false);
+        let after = read(205, 168, true);
+        assert!(after < before * 9 / 10, "{before} {after}");
+    }
+
     /// In a capture of Linux 6.18 11 segments were read in the first round trip, for which the buffer was large enough, and 21 in the
     /// next. The connection told 168,576 bytes, and the first subflow went on to acknowledge each segment until its window could have
     /// been 187 kB. A second subflow knows neither.
@@ -487,40 +493,5 @@ mod tests {
         let (usual, fresh) = (grown(false), grown(true));
         assert_eq!((usual.0, usual.0, usual.0), (usual.1, usual.2, fresh.0), "{usual:?} {fresh:?}");
         assert!(fresh.1 > usual.1 * 6 / 5 && fresh.2.abs_diff(usual.2) <= 1, "{usual:?} {fresh:?}");
-    }
-
-    /// 87,040 bytes at first, as every Linux shows; 8704 bytes for each further segment of the window, for ever.
-    #[test]
-    fn an_expanded_buffer_follows_the_largest_window() {
-        let mut config = TcpConfig::default().with(|c| {
-            c.segment.mss = Bytes(1448);
-            c.options.timestamps = true;
-        });
-        config.buffers.send_buffer =
-            SendBuffer::Expand { max: Bytes(200_000), connection: ConnectionBuffer::Sum };
-        let mut buffer = ExpandedBuffer::new(&config);
-        let size = |buffer| send_buffer(&config, || 1_000_000, buffer);
-        assert_eq!(size(buffer), Bytes(87_040));
-        buffer.expand(&config, 20 * 1448);
-        assert_eq!(size(buffer), Bytes(174_080));
-        buffer.expand(&config, 5 * 1448);
-        assert_eq!(size(buffer), Bytes(174_080));
-        buffer.expand(&config, 40 * 1448);
-        assert_eq!(size(buffer), Bytes(200_000), "not beyond the limit");
-    }
-
-    /// The kernel of the comparison, built without wireless networks and tunnels, charged 2304 bytes: `ss` told a buffer of 594,432 for
-    /// 129 segments.
-    #[test]
-    fn a_segment_costs_less_where_headers_are_short() {
-        let linux = |room: u64| {
-            TcpConfig::default().with(|c| {
-                c.segment.mss = Bytes(1448);
-                c.options.timestamps = true;
-                c.buffers.header_room = Bytes(room);
-            })
-        };
-        assert_eq!([192, 268, 269, 320].map(|room| segment_memory(&linux(room))), [2304, 2304, 4352, 4352]);
-        assert_eq!(expanded_for(&linux(192), 129 * 1448), 594_432);
     }
 }

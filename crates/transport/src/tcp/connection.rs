@@ -8,9 +8,10 @@ use std::sync::Arc;
 use congestion::Paths;
 use units::{Bytes, SimTime};
 
-use super::buffers::{AdvertisedWindow, ExpandedBuffer, ReceiveBuffer, Room, send_buffer, send_space};
+use super::buffers::{AdvertisedWindow, ReceiveBuffer, Room};
 use super::endpoint::{Endpoint, Offer};
 use super::segment::{Flags, TcpSegment};
+use super::send_buffer::{ExpandedBuffer, send_buffer, send_space};
 use crate::arrival::Arrival;
 use crate::config::{SendBuffer, TcpConfig};
 use crate::convert::ConvertMessage;
@@ -55,7 +56,7 @@ impl TcpConnection {
                 false,
             ),
             buffer: ReceiveBuffer::new(&config, config.segment.mss),
-            window: AdvertisedWindow::default(),
+            window: AdvertisedWindow::new(&config),
             read: 0,
             held_open: false,
             beyond_window: 0,
@@ -192,7 +193,7 @@ impl TcpConnection {
         if usual.is_none() {
             self.take_in(now, packet);
         }
-        if blocked {
+        if blocked && !self.endpoint.sender().fills_window() {
             self.expanded.expand(&self.config, self.endpoint.sender().controlled_cwnd());
         }
         self.follow_the_peer();
@@ -230,6 +231,10 @@ impl TcpConnection {
             let input = self.endpoint.on_packet(now, packet, Paths::ALONE);
             if input.received.is_some_and(|received| received.fresh > Bytes::ZERO) {
                 self.endpoint.open_window(segment.len, self.free());
+            }
+            if input.received.is_some_and(|received| received.in_order.len() > u64::from(segment.len)) {
+                let (next, room) = (self.endpoint.receiver().next(), self.room());
+                self.window.tell_before_read(&self.config, next, room);
             }
         }
     }

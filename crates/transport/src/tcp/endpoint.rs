@@ -545,7 +545,7 @@ impl Endpoint {
     /// The largest window to offer so far.
     #[inline]
     pub fn window_limit(&self) -> Bytes {
-        self.opening.limit()
+        if self.is_established() { self.opening.limit() } else { self.opening.limit_of_syn() }
     }
 
     /// A segment of `len` bytes has brought something new, and the buffer could offer `room` bytes: the window may open.

@@ -4,8 +4,8 @@
 //!   `ecn.rs`: congestion marks;
 //! - `sender/`, `scoreboard.rs` with `sent.rs`, `rtt.rs`, `prr.rs`, `rack.rs`, `delivery_rate.rs`: the sending half;
 //! - `receiver/`: the receiving half; `ranges.rs`: sets of sequence numbers;
-//! - `buffers.rs`: receive-buffer autotuning and send-buffer sizing; `opening.rs`: the beginning of a receive window;
-//!   `connection.rs`: plain TCP with its two byte streams.
+//! - `buffers.rs`: receive-buffer autotuning and the window told of it; `opening.rs`: its beginning; `send_buffer.rs`: size and contents of
+//!   the send buffer; `connection.rs`: plain TCP with its two byte streams.
 
 pub mod buffers;
 pub mod connection;
@@ -21,5 +21,6 @@ pub mod receiver;
 pub mod rtt;
 pub mod scoreboard;
 pub mod segment;
+pub mod send_buffer;
 pub mod sender;
 pub mod sent;

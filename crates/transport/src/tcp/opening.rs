@@ -8,8 +8,7 @@ use crate::config::TcpConfig;
 /// The largest window that an end offers so far, in bytes, whatever room its buffer has.
 ///
 /// Source: Linux 6.x, `rcv_ssthresh`: `tcp_init_buffer_space` and `tcp_grow_window` in net/ipv4/tcp_input.c. Half of the memory at
-/// first, less a segment and 65,535 bytes at most; then two segments more with each that arrives, while the buffer has
-/// the room. A segment that is not full counts only while the window is a small part of the largest (`__tcp_grow_window`).
+/// first, less a segment; then two segments more with each that arrives, while the buffer has the room. A segment that is not full counts only while the window is a small part of the largest (`__tcp_grow_window`).
 /// Each subflow of MPTCP has one. Where sizes of buffers are windows it is open from the start.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowOpening {
@@ -22,8 +21,6 @@ pub struct WindowOpening {
     max: u64,
 }
 
-/// Largest first window.
-const FIRST_MAX: u64 = 65_535;
 /// A segment in order that is smaller opens nothing.
 const SMALLEST: u64 = 128;
 
@@ -32,7 +29,7 @@ impl WindowOpening {
     pub fn new(config: &TcpConfig, payload: Bytes) -> Self {
         let mss = config.segment.mss.0;
         let half = memory_at_first(config).0 / 2;
-        let first = half.saturating_sub(mss).max((2 * mss).min(half)).min(FIRST_MAX);
+        let first = half.saturating_sub(mss).max((2 * mss).min(half));
         let limited = config.buffers.receive_counts.is_memory();
         Self {
             limit: if limited { first } else { u64::MAX },
@@ -46,6 +43,12 @@ impl WindowOpening {
     #[inline]
     pub fn limit(&self) -> Bytes {
         Bytes(self.limit)
+    }
+
+    /// The same on a SYN, whose window is not scaled.
+    pub fn limit_of_syn(&self) -> Bytes {
+        const UNSCALED_MAX: u64 = 65_535;
+        Bytes(if self.limit == u64::MAX { self.limit } else { self.limit.min(UNSCALED_MAX) })
     }
 
     /// A segment with `len` new bytes has arrived, and the buffer could offer `room` bytes. True if the window opens.
@@ -190,11 +193,11 @@ mod tests {
         assert!(opening.on_segment(400, room), "half a megabyte is an eighth of it");
     }
 
-    /// SO_RCVBUF of 256 KiB: 65,535 bytes at first. Of 4 KiB, doubled: two segments.
+    /// SO_RCVBUF of 256 KiB: Linux 6.18 told 272,280 bytes after four more segments. Of 4 KiB, doubled: two segments.
     #[test]
     fn the_first_window() {
         let first = |size| WindowOpening::new(&linux(size, size), Bytes(1424)).limit();
-        assert_eq!((first(256 << 10), first(4096)), (Bytes(65_535), Bytes(2896)));
+        assert_eq!((first(256 << 10), first(4096)), (Bytes(272_280 - 4 * 2896), Bytes(2896)));
         let windows = linux(131_072, 6 << 20).with(|c| c.buffers.receive_counts = ReceiveCounts::Payload);
         assert_eq!(WindowOpening::new(&windows, Bytes(1424)).limit(), Bytes(u64::MAX));
     }

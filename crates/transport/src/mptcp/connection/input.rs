@@ -73,6 +73,9 @@ impl MptcpConnection {
         if let Some(received) = input.received {
             self.open_window(i, segment, received);
             self.on_received(i, segment, dss.dsn, received);
+            if received.in_order.len() > u64::from(segment.len) {
+                self.receive.tell_before_read(self.subflows.held(), self.subflows.largest_window_limit());
+            }
         }
         self.on_data_ack(i, segment, dss);
         if input.reset || (!usual && self.subflows.is_refused(i)) {

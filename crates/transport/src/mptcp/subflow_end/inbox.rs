@@ -41,7 +41,7 @@ impl Inbox {
             ahead: Dsn::FIRST_DATA,
             had: RangeSet::default(),
             buffer: ReceiveBuffer::new(tcp, payload),
-            window: AdvertisedWindow::default(),
+            window: AdvertisedWindow::new(tcp),
         }
     }
 

@@ -5,7 +5,7 @@ use units::{Bytes, SimTime};
 
 use crate::config::TcpConfig;
 use crate::seq::Dsn;
-use crate::tcp::buffers::{ExpandedBuffer, send_buffer, send_space};
+use crate::tcp::send_buffer::{ExpandedBuffer, send_buffer, send_space};
 use crate::tcp::sender::Sender;
 
 /// Data ACK, window and buffer.
@@ -75,7 +75,7 @@ impl Outbox {
 
     /// An ACK has arrived: the send buffer may grow where it follows the window.
     pub(super) fn expand(&mut self, tcp: &TcpConfig, sender: &Sender) {
-        if self.space(tcp, sender) < tcp.segment.mss {
+        if self.space(tcp, sender) < tcp.segment.mss && !sender.fills_window() {
             self.buffer.expand(tcp, sender.controlled_cwnd());
         }
     }

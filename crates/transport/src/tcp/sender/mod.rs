@@ -281,6 +281,14 @@ impl Sender {
         self.congestion.cwnd()
     }
 
+    /// The congestion window is full when this ACK has let data go. Only so in slow start, where whole units leave: later a segment waits
+    /// now and then until a unit is full.
+    pub fn fills_window(&self) -> bool {
+        self.state() == SenderState::SlowStart
+            && self.unsent() > 0
+            && self.pipe() + self.unsent() >= self.congestion.cwnd()
+    }
+
     /// State, as recorders name it.
     pub fn state(&self) -> SenderState {
         match self.recovery.phase() {

@@ -112,4 +112,18 @@ mod tests {
             assert_eq!(sender.pacing_rate(), None);
         }
     }
+
+    /// Ten segments fill the first window, and nine leave room for one.
+    #[test]
+    fn data_that_waits_fills_the_window_in_slow_start_alone() {
+        for (segments, ssthresh, expected) in [(10, u64::MAX, true), (9, u64::MAX, false), (10, 2920, false)]
+        {
+            let config = TcpConfig::default().with(|c| c.window.initial_ssthresh = Bytes(ssthresh));
+            let mut sender = sender(Arc::new(config), "newreno");
+            sender.on_established(SimTime::ZERO, Bytes(65_535), Some(Nanos::from_millis(100)), false);
+            assert!(!sender.fills_window(), "nothing waits");
+            sender.write(Bytes(segments * sender.mss()));
+            assert_eq!(sender.fills_window(), expected, "{segments} {ssthresh}");
+        }
+    }
 }
