@@ -30,8 +30,9 @@ pub(crate) enum Sending {
     AtOnce(MessageNumber),
 }
 
-/// Two sockets of a flow and the data between them.
+/// Two sockets of a flow and the data between them, which begins with a line of the cache.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Channel {
     pub(crate) limits: Limits,
     /// By side; `None` at the server until its host has accepted.

@@ -13,8 +13,9 @@ use units::{Bytes, SimTime};
 
 use crate::flow::writes::Writes;
 
-/// One subflow.
+/// One subflow, in one line of the cache: each ACK looks here.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct SubflowRecorder {
     /// Its sender's congestion window since its handshake was complete.
     pub(crate) cwnd: Option<TimeAverage>,

@@ -25,7 +25,7 @@ struct PacedReader {
     timer: LazyTimer,
 }
 
-/// One direction.
+/// One direction. It is small: each turn of an end looks at both.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outgoing {
     /// Bytes that the application wants to send, and those of them that the send buffer has taken.
@@ -36,37 +36,106 @@ pub(crate) struct Outgoing {
     closed: bool,
     /// The application wants to know when everything is written.
     notify: bool,
-    /// Offset after the last byte of each message that has not arrived, in the order of sending.
-    marks: VecDeque<(u64, Mark)>,
-    /// Associations have messages in the place of `marks`.
-    messages: Option<Box<Messages>>,
+    /// Boxed: thousands of streams have no end, and no message.
+    under_way: Option<Box<UnderWay>>,
+}
+
+/// Messages of one direction that have not arrived.
+#[derive(Clone, Debug)]
+enum UnderWay {
+    /// Of a byte stream: the offset after the last byte of each, in the order of sending.
+    InStream(VecDeque<(u64, Mark)>),
+    /// Of an association.
+    Apart(Messages),
+}
+
+impl UnderWay {
+    /// The first one of a byte stream: for most flows one at a time is under way.
+    fn in_stream() -> Box<Self> {
+        Box::new(Self::InStream(VecDeque::with_capacity(1)))
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::InStream(marks) => marks.len(),
+            Self::Apart(messages) => messages.held(),
+        }
+    }
+
+    /// There is none, and over an association there never was.
+    fn is_silent(&self) -> bool {
+        match self {
+            Self::InStream(marks) => marks.is_empty(),
+            Self::Apart(messages) => messages.is_silent(),
+        }
+    }
+
+    /// Drops those that are not fully written.
+    fn cut(&mut self, written: u64) {
+        match self {
+            Self::InStream(marks) => marks.retain(|(end, _)| *end <= written),
+            Self::Apart(messages) => messages.cut(written),
+        }
+    }
+
+    /// One has arrived now that `delivered` bytes are.
+    fn has_arrived(&self, delivered: Bytes) -> bool {
+        match self {
+            Self::InStream(marks) => marks.front().is_some_and(|(end, _)| *end <= delivered.0),
+            Self::Apart(messages) => messages.has_arrived(delivered.0),
+        }
+    }
+
+    /// Takes the first that has.
+    fn take_arrived(&mut self, delivered: Bytes) -> Option<Mark> {
+        match self {
+            Self::InStream(marks) => {
+                marks.front().filter(|(end, _)| *end <= delivered.0)?;
+                marks.pop_front().map(|(_, mark)| mark)
+            }
+            Self::Apart(messages) => messages.take_arrived(delivered.0),
+        }
+    }
 }
 
 impl Outgoing {
     /// Nothing to send, over an association with this number of streams or a byte stream.
     fn new(streams: Option<u16>) -> Self {
-        let messages = streams.map(|streams| Box::new(Messages::new(streams)));
-        Self { messages, ..Self::default() }
+        let apart = |streams| Box::new(UnderWay::Apart(Messages::new(streams)));
+        Self { under_way: streams.map(apart), ..Self::default() }
     }
 
     /// Messages that have not arrived.
     fn held(&self) -> usize {
-        self.marks.len() + self.messages.as_ref().map_or(0, |messages| messages.held())
+        self.under_way.as_ref().map_or(0, |under_way| under_way.len())
+    }
+
+    /// The messages of an association.
+    #[inline]
+    fn messages_mut(&mut self) -> Option<&mut Messages> {
+        match self.under_way.as_deref_mut() {
+            Some(UnderWay::Apart(messages)) => Some(messages),
+            Some(UnderWay::InStream(_)) | None => None,
+        }
+    }
+
+    /// The connection carries messages, which have identities.
+    #[inline]
+    fn has_messages(&self) -> bool {
+        matches!(self.under_way.as_deref(), Some(UnderWay::Apart(_)))
     }
 
     /// Adds a message, whose row in the table of messages is known, on this stream if it has one of its own.
     pub(crate) fn ask(&mut self, now: SimTime, message: Message, row: Option<u32>, stream: Option<u16>) {
         debug_assert!(!self.close, "sent after close");
-        let before = self.asked;
-        self.asked = self.asked.saturating_add(message.size.0);
-        if let Some(messages) = &mut self.messages {
-            messages.ask(Mark::new(now, message, row), stream, before);
-        } else if message.size != Bytes::MAX {
-            if self.marks.capacity() == 0 {
-                // For most flows one message at a time is under way.
-                self.marks.reserve_exact(1);
-            }
-            self.marks.push_back((self.asked, Mark::new(now, message, row)));
+        let (before, mark) = (self.asked, Mark::new(now, message, row));
+        self.asked = before.saturating_add(message.size.0);
+        if let Some(messages) = self.messages_mut() {
+            messages.ask(mark, stream, before);
+        } else if message.size != Bytes::MAX
+            && let UnderWay::InStream(marks) = &mut **self.under_way.get_or_insert_with(UnderWay::in_stream)
+        {
+            marks.push_back((self.asked, mark));
         }
         self.check();
     }
@@ -89,7 +158,7 @@ impl Outgoing {
     /// Nothing was ever to be sent, not even a message without bytes.
     #[inline]
     pub(crate) fn is_silent(&self) -> bool {
-        self.asked == 0 && self.marks.is_empty() && self.messages.as_ref().is_none_or(|m| m.is_silent())
+        self.asked == 0 && self.under_way.as_ref().is_none_or(|under_way| under_way.is_silent())
     }
 
     /// Discards the backlog that the send buffer has not accepted; messages not fully written are dropped. False if
@@ -97,9 +166,8 @@ impl Outgoing {
     fn cut(&mut self) -> bool {
         let cut = self.backlog() > 0;
         self.asked = self.written;
-        self.marks.retain(|(end, _)| *end <= self.written);
-        if let Some(messages) = &mut self.messages {
-            messages.cut(self.written);
+        if let Some(under_way) = &mut self.under_way {
+            under_way.cut(self.written);
         }
         self.check();
         cut
@@ -109,14 +177,16 @@ impl Outgoing {
     fn check(&self) {
         debug_assert!(self.written <= self.asked, "{} bytes written of {}", self.written, self.asked);
         debug_assert!(!self.closed || self.close, "closed without being told to");
-        debug_assert!(
-            self.marks.back().is_none_or(|(end, _)| *end <= self.asked),
-            "a message ends after the stream"
-        );
-        debug_assert!(
-            self.marks.front().is_none_or(|(end, mark)| *end >= mark.size.0),
-            "a message begins before the stream"
-        );
+        if let Some(UnderWay::InStream(marks)) = self.under_way.as_deref() {
+            debug_assert!(
+                marks.back().is_none_or(|(end, _)| *end <= self.asked),
+                "a message ends after the stream"
+            );
+            debug_assert!(
+                marks.front().is_none_or(|(end, mark)| *end >= mark.size.0),
+                "a message begins before the stream"
+            );
+        }
     }
 
     /// Writes up to `bytes` in messages. A write of at most `size` makes one user message, or several.
@@ -124,22 +194,15 @@ impl Outgoing {
     #[inline(never)]
     fn write_messages(&mut self, connection: &mut Connection, bytes: Bytes, size: Bytes) {
         let size = connection.message_size().unwrap_or(Bytes::MAX).min(size);
-        if let Some(messages) = &mut self.messages {
-            self.written = messages.write(connection, (bytes, size), self.written);
+        let written = self.written;
+        if let Some(messages) = self.messages_mut() {
+            self.written = messages.write(connection, (bytes, size), written);
         }
     }
 
     /// The first message that is delivered as a whole now that `delivered` bytes are.
     pub(crate) fn take_delivered(&mut self, delivered: Bytes) -> Option<Mark> {
-        if let Some(messages) = &mut self.messages {
-            return messages.take_arrived(delivered.0);
-        }
-        let &(end, mark) = self.marks.front()?;
-        if end > delivered.0 {
-            return None;
-        }
-        self.marks.pop_front();
-        Some(mark)
+        self.under_way.as_mut()?.take_arrived(delivered)
     }
 }
 
@@ -233,17 +296,14 @@ impl Streams {
     /// A message of the other side has arrived at this one.
     #[inline]
     pub(crate) fn has_arrived(&self, side: Side, connection: &Connection) -> bool {
-        let outgoing = self.outgoing(side.other());
-        if let Some(messages) = &outgoing.messages {
-            return messages.has_arrived(connection.delivered().0);
-        }
-        outgoing.marks.front().is_some_and(|(end, _)| *end <= connection.delivered().0)
+        let under_way = &self.outgoing(side.other()).under_way;
+        under_way.as_ref().is_some_and(|under_way| under_way.has_arrived(connection.delivered()))
     }
 
     /// Connections carry messages, which have identities.
     #[inline]
     pub(crate) fn have_messages(&self) -> bool {
-        self.outgoing[0].messages.is_some()
+        self.outgoing[0].has_messages()
     }
 
     /// Messages have arrived at one side.
@@ -259,7 +319,7 @@ impl Streams {
             if side == Side::Receiver {
                 self.recorder.arrived(now, delivery, flow);
             }
-            if let Some(messages) = &mut self.outgoing[side.other().index()].messages {
+            if let Some(messages) = self.outgoing[side.other().index()].messages_mut() {
                 messages.take_in(delivery);
             }
         }
@@ -279,7 +339,7 @@ impl Streams {
             let bytes = connection.send_space().0.min(outgoing.asked - outgoing.written).min(self.write_size);
             if bytes > 0 {
                 let before = outgoing.written;
-                if outgoing.messages.is_some() {
+                if outgoing.has_messages() {
                     outgoing.write_messages(connection, Bytes(bytes), Bytes(self.write_size));
                 } else {
                     connection.write(Bytes(bytes));

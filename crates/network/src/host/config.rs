@@ -106,7 +106,7 @@ impl Protocol {
 
     fn machine(&self, end: EndSetup) -> Machine {
         match self {
-            Self::Datagrams(config) => Machine::Datagrams(Box::new(UdpSocket::new(*config)), end.first),
+            Self::Datagrams(config) => Machine::Datagrams(Box::new((UdpSocket::new(*config), end.first))),
             Self::Association { config, congestion, scheduler } => {
                 Machine::Stream(Connection::associate(AssociationSetup {
                     config: Arc::clone(config),

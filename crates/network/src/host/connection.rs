@@ -17,8 +17,9 @@ use crate::net::forwarding::{Forwarding, Route};
 use crate::net::topology::NodeId;
 use crate::relay::leg::{Leg, RelayId};
 
-/// One subflow at one end.
+/// One subflow at one end, in one line of the cache: every packet that leaves takes its header from here.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct Path {
     /// How its packets travel.
     pub(crate) route: Route,
@@ -74,19 +75,29 @@ impl Parts<'_> {
     }
 }
 
-/// One end of a connection.
+/// One end of a connection, in one line of the cache: every packet looks here for its machine, its application and its path.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct HostConnection {
     machine: Machine,
     timer: LazyTimer,
     owner: AppSocket,
+    /// By subflow index; `None` before the first packet of the subflow.
+    paths: Box<[Option<Path>]>,
+    life: Box<Life>,
+}
+
+const _: () =
+    assert!(size_of::<HostConnection>() == 64, "an end of a connection has outgrown a line of the cache");
+
+/// Beginning and end of a connection.
+#[derive(Debug)]
+struct Life {
     opening: Opening,
     /// Identifies the connection in the hashes by which routers choose among equal paths.
     flow_label: u64,
     /// When its host has noticed that it is closed; `NEVER` before.
     closed: SimTime,
-    /// By subflow index; `None` before the first packet of the subflow.
-    paths: Vec<Option<Path>>,
 }
 
 /// TIME-WAIT: twice the maximum segment lifetime of RFC 9293 section 3.4.2. Until then a closed connection answers what
@@ -96,8 +107,8 @@ const TIME_WAIT: Nanos = Nanos::from_secs(240);
 impl HostConnection {
     /// Without paths.
     pub(crate) fn new(machine: Machine, owner: AppSocket, opening: Opening, flow_label: u64) -> Self {
-        let timer = LazyTimer::default();
-        Self { machine, timer, owner, opening, flow_label, closed: SimTime::NEVER, paths: Vec::new() }
+        let life = Box::new(Life { opening, flow_label, closed: SimTime::NEVER });
+        Self { machine, timer: LazyTimer::default(), owner, paths: Box::default(), life }
     }
 
     /// True if the connection was closed or reset two segment lifetimes ago, so that no packet can arrive for it. Counted from the first time
@@ -108,8 +119,9 @@ impl HostConnection {
         if !connection.is_some_and(ended) {
             return false;
         }
-        self.closed = self.closed.min(now);
-        now.since(self.closed) >= TIME_WAIT
+        let closed = self.life.closed.min(now);
+        self.life.closed = closed;
+        now.since(closed) >= TIME_WAIT
     }
 
     /// The protocol machine.
@@ -222,11 +234,11 @@ impl HostConnection {
     /// Addresses of a subflow that this end opens: its host, the interfaces that the path manager has chosen, and host
     /// and port of the server. `None` at the end that has accepted the connection.
     pub(crate) fn wanted_path(&self, subflow: PathId) -> Option<(NodeId, AddressPair, NodeId, Port)> {
-        match self.opening {
+        match self.life.opening {
             Opening::Active { node, server, port } => {
                 let pair = match &self.machine {
                     Machine::Stream(connection) => connection.address_pair(subflow),
-                    Machine::Datagrams(_, pair) => *pair,
+                    Machine::Datagrams(end) => end.1,
                     Machine::Leg(leg) => leg.connection().address_pair(subflow),
                 };
                 Some((node, pair, server, port))
@@ -244,11 +256,11 @@ impl HostConnection {
     ) {
         let index = subflow.index();
         if self.paths.len() <= index {
-            self.paths.reserve_exact(index + 1 - self.paths.len());
-            self.paths.resize(index + 1, None);
+            let known = std::mem::take(&mut self.paths);
+            self.paths = known.into_iter().chain(std::iter::repeat(None)).take(index + 1).collect();
         }
         let wire = self.paths[index].map_or(Bytes::ZERO, |path| path.wire);
-        let hash = flow_hash(self.flow_label, addresses, hashed_ports(self.opening, subflow));
+        let hash = flow_hash(self.life.flow_label, addresses, hashed_ports(self.life.opening, subflow));
         self.paths[index] = Some(Path { route: forwarding.route(addresses, hash), wire });
         self.check();
     }

@@ -14,7 +14,7 @@ pub(crate) enum Machine {
     /// TCP or MPTCP.
     Stream(Connection),
     /// UDP between these addresses.
-    Datagrams(Box<UdpSocket>, AddressPair),
+    Datagrams(Box<(UdpSocket, AddressPair)>),
     /// TCP or MPTCP at a proxy.
     Leg(Box<Leg>),
 }
@@ -25,7 +25,7 @@ impl Machine {
     pub(crate) fn connection(&self) -> Option<&Connection> {
         match self {
             Self::Stream(connection) => Some(connection),
-            Self::Datagrams(..) | Self::Leg(_) => None,
+            Self::Datagrams(_) | Self::Leg(_) => None,
         }
     }
 
@@ -34,7 +34,7 @@ impl Machine {
     pub(crate) fn connection_mut(&mut self) -> Option<&mut Connection> {
         match self {
             Self::Stream(connection) => Some(connection),
-            Self::Datagrams(..) | Self::Leg(_) => None,
+            Self::Datagrams(_) | Self::Leg(_) => None,
         }
     }
 
@@ -42,7 +42,7 @@ impl Machine {
     pub(crate) fn leg(&self) -> Option<&Leg> {
         match self {
             Self::Leg(leg) => Some(leg),
-            Self::Stream(_) | Self::Datagrams(..) => None,
+            Self::Stream(_) | Self::Datagrams(_) => None,
         }
     }
 
@@ -50,7 +50,7 @@ impl Machine {
     pub(crate) fn leg_mut(&mut self) -> Option<&mut Leg> {
         match self {
             Self::Leg(leg) => Some(leg),
-            Self::Stream(_) | Self::Datagrams(..) => None,
+            Self::Stream(_) | Self::Datagrams(_) => None,
         }
     }
 
@@ -59,7 +59,7 @@ impl Machine {
     pub(crate) fn datagrams(&self) -> Option<&UdpSocket> {
         match self {
             Self::Stream(_) | Self::Leg(_) => None,
-            Self::Datagrams(udp, _) => Some(udp),
+            Self::Datagrams(end) => Some(&end.0),
         }
     }
 
@@ -68,7 +68,7 @@ impl Machine {
     pub(crate) fn datagrams_mut(&mut self) -> Option<&mut UdpSocket> {
         match self {
             Self::Stream(_) | Self::Leg(_) => None,
-            Self::Datagrams(udp, _) => Some(udp),
+            Self::Datagrams(end) => Some(&mut end.0),
         }
     }
 

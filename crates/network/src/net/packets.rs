@@ -21,8 +21,9 @@ pub(crate) struct Header {
     pub(crate) hash: u64,
 }
 
-/// The place of a packet.
+/// The place of a packet, which begins with a line of the cache.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 struct Place<B> {
     header: Header,
     packet: Packet<B>,

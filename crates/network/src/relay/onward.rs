@@ -107,7 +107,7 @@ impl Onward {
         let key = self.stranger.draw_key();
         match self.stranger.accept(transport::AddressPair { local: None, remote: None }, key) {
             Machine::Stream(connection) => Some(connection),
-            Machine::Datagrams(..) | Machine::Leg(_) => None,
+            Machine::Datagrams(_) | Machine::Leg(_) => None,
         }
     }
 }

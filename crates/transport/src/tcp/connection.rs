@@ -169,7 +169,7 @@ impl TcpConnection {
     }
 
     fn follow_the_peer(&mut self) {
-        if !self.held_open && self.peer_finished() {
+        if self.peer_finished() && !self.held_open {
             self.endpoint.sender_mut().finish();
         }
     }
@@ -284,7 +284,7 @@ impl TcpConnection {
         if self.endpoint.write_ack(now, self.sack_blocks[1], packet) {
             let window = self.offer_window();
             self.sizes.complete_usual(packet, window, (Some(self.sizes.plain()), StreamOffset::START));
-            let waits = self.endpoint.sender().outstanding() > 0;
+            let waits = self.endpoint.sender().awaits_ack();
             return if waits { Departure::LAST } else { Departure::LAST.quiet() };
         }
         if self.endpoint.rests_now(now) {

@@ -131,6 +131,12 @@ impl Rack {
         board.starts_after(self.latest)
     }
 
+    /// The same of a clean scoreboard.
+    #[inline]
+    pub fn nothing_clean_is_late(&self, board: &Scoreboard) -> bool {
+        board.clean_starts_after(self.latest)
+    }
+
     /// Step 5: marks late segments. Returns whether any was marked, and when to look again (`NEVER`: no need).
     pub fn detect(&self, board: &mut Scoreboard, input: &RackInput) -> (bool, SimTime) {
         board.mark_late(self.latest, self.rtt + self.reordering_window(input), input.now)

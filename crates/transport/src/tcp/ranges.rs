@@ -46,6 +46,11 @@ pub struct RangeSet<P = u64> {
     bytes: u64,
 }
 
+impl<P> RangeSet<P> {
+    /// Nothing.
+    pub const EMPTY: Self = Self { ranges: VecDeque::new(), bytes: 0 };
+}
+
 impl<P: Position> RangeSet<P> {
     /// Numbers in the set.
     pub fn bytes(&self) -> u64 {

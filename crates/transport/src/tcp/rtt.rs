@@ -35,7 +35,7 @@ impl RttEstimator {
             rttvar: Nanos::ZERO,
             latest: Nanos::ZERO,
             rto: config.initial,
-            min: WindowedMin::default(),
+            min: WindowedMin::EMPTY,
             samples: 0,
             sum: 0,
         }
@@ -124,27 +124,30 @@ impl RttEstimator {
 }
 
 /// Minimum over a sliding window, kept as two half-windows: exact enough, constant memory.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct WindowedMin {
-    older: Option<Nanos>,
-    recent: Option<Nanos>,
+    /// `NONE` before the first value.
+    older: Nanos,
+    recent: Nanos,
     turned: SimTime,
 }
 
 impl WindowedMin {
+    /// Larger than any value.
+    const NONE: Nanos = Nanos(u64::MAX);
+    const EMPTY: Self = Self { older: Self::NONE, recent: Self::NONE, turned: SimTime::ZERO };
+
     fn update(&mut self, now: SimTime, value: Nanos) {
         if now.since(self.turned) >= MIN_WINDOW {
-            self.older = self.recent.take();
+            self.older = std::mem::replace(&mut self.recent, Self::NONE);
             self.turned = now;
         }
-        self.recent = Some(self.recent.map_or(value, |m| m.min(value)));
+        self.recent = self.recent.min(value);
     }
 
     fn get(&self) -> Option<Nanos> {
-        match (self.older, self.recent) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        let min = self.older.min(self.recent);
+        (min != Self::NONE).then_some(min)
     }
 }
 

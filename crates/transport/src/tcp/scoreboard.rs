@@ -18,11 +18,18 @@ const KEPT: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     segments: VecDeque<Sent>,
-    sacked: RangeSet<Seq>,
     outstanding: u64,
-    lost: u64,
     /// Bytes ever marked lost, retransmissions anew.
     ever_lost: u64,
+    /// `None` until something is SACKed, marked as lost or retransmitted.
+    repairs: Option<Box<Repairs>>,
+}
+
+/// What is known of segments beyond that they were sent.
+#[derive(Clone, Debug, Default)]
+struct Repairs {
+    sacked: RangeSet<Seq>,
+    lost: u64,
     in_flight_again: u64,
     /// No segment below this needs a retransmission that has not been made.
     retransmit_hint: Seq,
@@ -36,6 +43,37 @@ pub struct Scoreboard {
     again: VecDeque<(SimTime, Seq)>,
 }
 
+impl Repairs {
+    /// Everything below `una` is acknowledged.
+    fn acknowledged(&mut self, una: Seq) {
+        if !self.sacked.is_empty() {
+            self.sacked.remove_below(una);
+        }
+        if self.in_flight_again == 0 && !self.again.is_empty() {
+            self.again.clear();
+        }
+    }
+
+    /// A segment has arrived: it is neither lost nor on its way.
+    fn forget(&mut self, segment: &Sent) {
+        let len = u64::from(segment.len);
+        self.lost -= if segment.lost { len } else { 0 };
+        self.in_flight_again -= if segment.in_flight_again { len } else { 0 };
+    }
+
+    /// Nothing is lost, SACKed or on its way again, and all from `first` on was sent once.
+    fn are_over(&self, first: Option<Seq>) -> bool {
+        self.lost == 0
+            && self.in_flight_again == 0
+            && self.sacked.is_empty()
+            && self.again.is_empty()
+            && first.is_none_or(|first| first >= self.repeated_until)
+    }
+}
+
+/// Nothing is SACKed.
+static NO_RANGES: RangeSet<Seq> = RangeSet::EMPTY;
+
 impl Scoreboard {
     /// Bytes between snd_una and snd_nxt.
     pub fn outstanding(&self) -> u64 {
@@ -44,22 +82,26 @@ impl Scoreboard {
 
     /// RFC 6675 pipe: bytes believed to be in the network.
     pub fn pipe(&self) -> u64 {
-        self.outstanding + self.in_flight_again - self.sacked.bytes() - self.lost
+        self.repairs.as_deref().map_or(self.outstanding, |repairs| {
+            self.outstanding + repairs.in_flight_again - repairs.sacked.bytes() - repairs.lost
+        })
     }
 
     /// Outstanding bytes without those that are deemed lost and were not retransmitted since.
     pub fn not_given_up(&self) -> u64 {
-        (self.outstanding + self.in_flight_again - self.lost).min(self.outstanding)
+        self.repairs.as_deref().map_or(self.outstanding, |repairs| {
+            (self.outstanding + repairs.in_flight_again - repairs.lost).min(self.outstanding)
+        })
     }
 
     /// Ranges SACKed above snd_una.
     pub fn sacked(&self) -> &RangeSet<Seq> {
-        &self.sacked
+        self.repairs.as_deref().map_or(&NO_RANGES, |repairs| &repairs.sacked)
     }
 
     /// Bytes deemed lost and not yet delivered.
     pub fn lost(&self) -> u64 {
-        self.lost
+        self.repairs.as_deref().map_or(0, |repairs| repairs.lost)
     }
 
     /// Bytes ever deemed lost; a retransmission that is lost again counts again.
@@ -115,11 +157,8 @@ impl Scoreboard {
             oldest = oldest.or(Some(segment.sent_at));
             self.forget(&segment, change);
         }
-        if !self.sacked.is_empty() {
-            self.sacked.remove_below(una);
-        }
-        if self.in_flight_again == 0 && !self.again.is_empty() {
-            self.again.clear();
+        if let Some(repairs) = &mut self.repairs {
+            repairs.acknowledged(una);
         }
         self.give_room_back();
         if clean {
@@ -137,11 +176,8 @@ impl Scoreboard {
     /// Everything outstanding was sent once, and nothing of it is SACKed or lost.
     #[inline]
     pub fn is_clean(&self) -> bool {
-        self.lost == 0
-            && self.in_flight_again == 0
-            && self.sacked.is_empty()
-            && self.again.is_empty()
-            && self.segments.front().is_none_or(|front| front.seq >= self.repeated_until)
+        let first = self.segments.front().map(|front| front.seq);
+        self.repairs.as_deref().is_none_or(|repairs| repairs.are_over(first))
     }
 
     /// As `ack`, of a clean scoreboard and new data.
@@ -171,11 +207,8 @@ impl Scoreboard {
         let len = u64::from(segment.len);
         self.outstanding -= len;
         change.acked += len;
-        if segment.lost {
-            self.lost -= len;
-        }
-        if segment.in_flight_again {
-            self.in_flight_again -= len;
+        if let Some(repairs) = &mut self.repairs {
+            repairs.forget(segment);
         }
         if !segment.sacked {
             change.deliver(segment);
@@ -186,27 +219,26 @@ impl Scoreboard {
     pub fn sack(&mut self, block: Range<Seq>, change: &mut Change) {
         let limit = self.segments.back().map_or(Seq::SYN, Sent::end);
         let block = Range::new(block.start, block.end.min(limit));
-        if block.is_empty() || self.sacked.covers(block) {
+        if block.is_empty() || self.sacked().covers(block) {
             return;
         }
         let mut rest = block;
-        while let Some(gap) = self.sacked.first_gap(rest) {
+        while let Some(gap) = self.sacked().first_gap(rest) {
             rest.start = gap.end;
             let mut i = self.index_of(gap.start);
+            let repairs = self.repairs.get_or_insert_default();
             while let Some(segment) = self.segments.get_mut(i).filter(|s| s.end() <= gap.end) {
                 i += 1;
                 if segment.seq < gap.start || segment.sacked {
                     continue;
                 }
-                let len = u64::from(segment.len);
+                repairs.forget(segment);
                 segment.sacked = true;
-                self.lost -= if segment.lost { len } else { 0 };
-                self.in_flight_again -= if segment.in_flight_again { len } else { 0 };
                 segment.lost = false;
                 segment.in_flight_again = false;
-                change.sacked += len;
+                change.sacked += u64::from(segment.len);
                 change.deliver(segment);
-                self.sacked.insert(segment.range());
+                repairs.sacked.insert(segment.range());
             }
         }
     }
@@ -229,10 +261,11 @@ impl Scoreboard {
 
     /// Marks everything not SACKed below `seq` as lost, once. Returns true if anything was marked.
     pub fn mark_lost_below(&mut self, seq: Seq) -> bool {
-        if seq <= self.lost_hint {
+        let hint = self.repairs.as_deref().map_or(Seq::SYN, |repairs| repairs.lost_hint);
+        if seq <= hint {
             return false;
         }
-        let mut i = self.index_of(self.lost_hint);
+        let mut i = self.index_of(hint);
         let mut marked = false;
         while let Some(segment) = self.segments.get(i).filter(|s| s.end() <= seq) {
             // A retransmission already made is not judged by sequence numbers.
@@ -241,7 +274,7 @@ impl Scoreboard {
             }
             i += 1;
         }
-        self.lost_hint = seq;
+        self.repairs.get_or_insert_default().lost_hint = seq;
         marked
     }
 
@@ -262,8 +295,16 @@ impl Scoreboard {
     /// segment): data later in the stream was sent later.
     #[inline(always)]
     pub fn starts_after(&self, latest: (SimTime, Seq)) -> bool {
-        let original = |s: &Sent| !s.retransmitted && !s.sacked && (s.sent_at, s.end()) >= latest;
-        self.again.is_empty() && self.segments.front().is_none_or(original)
+        let none_again = self.repairs.as_deref().is_none_or(|repairs| repairs.again.is_empty());
+        none_again
+            && self.segments.front().is_none_or(|s| !s.retransmitted && !s.sacked)
+            && self.clean_starts_after(latest)
+    }
+
+    /// The same of a clean scoreboard.
+    #[inline]
+    pub fn clean_starts_after(&self, latest: (SimTime, Seq)) -> bool {
+        self.segments.front().is_none_or(|s| (s.sent_at, s.end()) >= latest)
     }
 
     /// RACK (RFC 8985 section 6.2 step 5): marks what was sent before `latest` (transmission time and end of a
@@ -285,9 +326,10 @@ impl Scoreboard {
         now: SimTime,
     ) -> (bool, SimTime) {
         let mut marked = false;
-        let mut i = self.index_of(self.late_hint);
+        let hint = self.repairs.as_deref().map_or(Seq::SYN, |repairs| repairs.late_hint);
+        let mut i = self.index_of(hint);
         while let Some(segment) = self.segments.get(i) {
-            self.late_hint = segment.seq;
+            self.repairs.get_or_insert_default().late_hint = segment.seq;
             if !segment.sacked && !segment.retransmitted && !segment.lost {
                 if (segment.sent_at, segment.end()) >= latest {
                     break;
@@ -310,7 +352,7 @@ impl Scoreboard {
         now: SimTime,
     ) -> (bool, SimTime) {
         let mut marked = false;
-        while let Some(&(sent_at, seq)) = self.again.front() {
+        while let Some(&(sent_at, seq)) = self.repairs.as_deref().and_then(|repairs| repairs.again.front()) {
             let i = self.index_of(seq);
             let holds = |s: &&Sent| s.seq == seq && s.in_flight_again && s.sent_at == sent_at;
             if let Some(segment) = self.segments.get(i).filter(holds) {
@@ -323,7 +365,9 @@ impl Scoreboard {
                 }
                 marked |= self.mark_lost(i);
             }
-            self.again.pop_front();
+            if let Some(repairs) = &mut self.repairs {
+                repairs.again.pop_front();
+            }
         }
         (marked, SimTime::NEVER)
     }
@@ -341,8 +385,9 @@ impl Scoreboard {
     /// Segments that were deemed lost are in flight after all.
     pub fn forget_losses(&mut self) {
         self.segments.iter_mut().for_each(|segment| segment.lost = false);
-        self.lost = 0;
-        self.late_hint = Seq::SYN;
+        if let Some(repairs) = &mut self.repairs {
+            (repairs.lost, repairs.late_hint) = (0, Seq::SYN);
+        }
     }
 
     fn mark_lost(&mut self, i: usize) -> bool {
@@ -350,41 +395,35 @@ impl Scoreboard {
         if segment.sacked || (segment.lost && !segment.in_flight_again) {
             return false;
         }
-        let len = u64::from(segment.len);
+        let (len, repairs) = (u64::from(segment.len), self.repairs.get_or_insert_default());
         if segment.in_flight_again {
             segment.in_flight_again = false;
-            self.in_flight_again -= len;
+            repairs.in_flight_again -= len;
         }
         if !segment.lost {
             segment.lost = true;
-            self.lost += len;
+            repairs.lost += len;
         }
         self.ever_lost += len;
-        self.retransmit_hint = self.retransmit_hint.min(segment.seq);
+        repairs.retransmit_hint = repairs.retransmit_hint.min(segment.seq);
         true
     }
 
     /// The oldest segment that is lost and not on its way again.
     pub fn next_lost(&mut self) -> Option<Sent> {
-        if self.lost == 0 {
-            return None;
-        }
-        let mut i = self.index_of(self.retransmit_hint);
-        while let Some(segment) = self.segments.get(i) {
-            if segment.lost && !segment.in_flight_again {
-                self.retransmit_hint = segment.seq;
-                return Some(*segment);
-            }
-            i += 1;
-        }
-        self.retransmit_hint = self.segments.back().map_or(Seq::SYN, Sent::end);
-        None
+        let hint = self.repairs.as_deref().filter(|repairs| repairs.lost > 0)?.retransmit_hint;
+        let mut rest = self.segments.range(self.index_of(hint)..);
+        let next = rest.find(|segment| segment.lost && !segment.in_flight_again).copied();
+        let end = || self.segments.back().map_or(Seq::SYN, Sent::end);
+        let hint = next.map_or_else(end, |segment| segment.seq);
+        self.repairs.get_or_insert_default().retransmit_hint = hint;
+        next
     }
 
     /// The oldest segment at or above `seq` and below the highest SACKed octet that is neither SACKed nor on its
     /// way again (RFC 6675 NextSeg rule 3).
     pub fn next_hole(&self, seq: Seq) -> Option<Sent> {
-        let highest = self.sacked.end();
+        let highest = self.sacked().end();
         let candidates = self.segments.range(self.index_of(seq)..).take_while(|s| s.seq < highest);
         candidates.copied().find(|s| !s.sacked && !s.in_flight_again)
     }
@@ -394,14 +433,15 @@ impl Scoreboard {
         let i = self.index_of(seq);
         let segment = &mut self.segments[i];
         debug_assert_eq!(segment.seq, seq);
+        let repairs = self.repairs.get_or_insert_default();
         if !segment.in_flight_again {
             segment.in_flight_again = true;
-            self.in_flight_again += u64::from(segment.len);
+            repairs.in_flight_again += u64::from(segment.len);
         }
         segment.retransmitted = true;
         segment.sent_at = now;
-        self.repeated_until = self.repeated_until.max(segment.end());
-        self.again.push_back((now, seq));
+        repairs.repeated_until = repairs.repeated_until.max(segment.end());
+        repairs.again.push_back((now, seq));
     }
 
     /// RFC 6675 IsLost, for all sequence numbers at once: every number below the result that is not SACKed is
@@ -409,7 +449,7 @@ impl Scoreboard {
     /// bytes lie above it.
     pub fn lost_threshold(&self, dupthresh: u32, mss: u64) -> Seq {
         let mut above = 0;
-        for (n, range) in self.sacked.iter().rev().enumerate() {
+        for (n, range) in self.sacked().iter().rev().enumerate() {
             above += range.len();
             if n as u64 + 1 >= u64::from(dupthresh) || above > u64::from(dupthresh - 1) * mss {
                 return range.start;
@@ -425,11 +465,13 @@ impl Scoreboard {
             self.segments.iter().filter(|s| f(s)).map(|s| u64::from(s.len)).sum()
         };
         assert_eq!(self.outstanding, sum(&|_| true));
-        assert_eq!(self.lost, sum(&|s| s.lost));
-        assert_eq!(self.in_flight_again, sum(&|s| s.in_flight_again));
-        assert_eq!(self.sacked.bytes(), sum(&|s| s.sacked));
+        let none = Repairs::default();
+        let repairs = self.repairs.as_deref().unwrap_or(&none);
+        assert_eq!(repairs.lost, sum(&|s| s.lost));
+        assert_eq!(repairs.in_flight_again, sum(&|s| s.in_flight_again));
+        assert_eq!(repairs.sacked.bytes(), sum(&|s| s.sacked));
         assert!(self.segments.iter().all(|s| !(s.sacked && (s.lost || s.in_flight_again))));
-        assert!(self.segments.iter().all(|s| !s.retransmitted || s.seq < self.repeated_until));
+        assert!(self.segments.iter().all(|s| !s.retransmitted || s.seq < repairs.repeated_until));
     }
 }
 

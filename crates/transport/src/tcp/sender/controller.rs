@@ -24,16 +24,21 @@ pub(super) struct Controller {
     inner: Box<dyn CongestionControl>,
     capabilities: Capabilities,
     window: Window,
-    /// Its extensions have values that are cached below.
-    caches_extensions: bool,
-    pacing_rate: Option<BitsPerSecond>,
-    beyond_window: u64,
-    /// For the sibling paths; `None` of a controller that shares nothing.
-    shared: Option<Box<Shared>>,
-    /// Dummies that it has ordered; only for one that probes.
-    dummies: Option<Box<DummyQueue>>,
+    /// `None` of a controller whose extensions have no values.
+    extensions: Option<Box<Extensions>>,
     /// Losses mean congestion: it is told of them.
     reacts_to_losses: bool,
+}
+
+/// Present answers of the extensions of a controller, as far as it has them.
+#[derive(Debug, Default)]
+struct Extensions {
+    pacing_rate: Option<BitsPerSecond>,
+    beyond_window: u64,
+    /// For the sibling paths.
+    shared: Shared,
+    /// Dummies that it has ordered; only for one that probes.
+    dummies: Option<DummyQueue>,
 }
 
 impl Controller {
@@ -43,11 +48,10 @@ impl Controller {
             window: inner.window(),
             inner,
             capabilities,
-            caches_extensions: capabilities.has_cached_values(),
-            pacing_rate: None,
-            beyond_window: 0,
-            shared: capabilities.shared_state.then(Box::default),
-            dummies: capabilities.probing.then(Box::default),
+            extensions: capabilities.has_cached_values().then(|| {
+                let dummies = capabilities.probing.then(DummyQueue::default);
+                Box::new(Extensions { dummies, ..Extensions::default() })
+            }),
             reacts_to_losses: loss_means == LossMeans::Congestion,
         };
         controller.refresh();
@@ -76,7 +80,7 @@ impl Controller {
 
     /// `None` from one that does not pace, and before it knows a rate.
     pub(super) fn pacing_rate(&self) -> Option<BitsPerSecond> {
-        self.pacing_rate
+        self.extensions.as_deref().and_then(|extensions| extensions.pacing_rate)
     }
 
     /// Bytes that may leave at once after a pause.
@@ -89,13 +93,14 @@ impl Controller {
 
     /// Bytes by which the advertised window may be exceeded.
     pub(super) fn beyond_window(&self) -> u64 {
-        self.beyond_window
+        self.extensions.as_deref().map_or(0, |extensions| extensions.beyond_window)
     }
 
     /// Adds what it shares to the view of its path.
     #[inline]
     pub(super) fn show_shared(&self, view: &mut PathView) {
-        if let Some(&Shared { loss_interval, threshold, measured_rate }) = self.shared.as_deref() {
+        if let Some(extensions) = self.extensions.as_deref() {
+            let Shared { loss_interval, threshold, measured_rate } = extensions.shared;
             (view.loss_interval, view.threshold, view.measured_rate) =
                 (loss_interval, threshold, measured_rate);
         }
@@ -114,32 +119,31 @@ impl Controller {
     #[inline(always)]
     fn refresh(&mut self) {
         self.window = self.inner.window();
-        if self.caches_extensions {
+        if self.extensions.is_some() {
             self.refresh_extensions();
         }
     }
 
     #[inline(never)]
     fn refresh_extensions(&mut self) {
-        let Capabilities { pacing, overdraft, shared_state, probing, .. } = self.capabilities;
+        let Self { inner, extensions: Some(known), capabilities, .. } = self else { return };
+        let Capabilities { pacing, overdraft, shared_state, probing, .. } = *capabilities;
         if pacing {
-            self.pacing_rate = self.inner.pacing().and_then(Pacing::pacing_rate);
-            debug_assert_ne!(self.pacing_rate, Some(BitsPerSecond(0)), "a rate of zero stops the sender");
+            known.pacing_rate = inner.pacing().and_then(Pacing::pacing_rate);
+            debug_assert_ne!(known.pacing_rate, Some(BitsPerSecond(0)), "a rate of zero stops the sender");
         }
         if overdraft {
-            self.beyond_window = self.inner.overdraft().map_or(0, |overdraft| overdraft.beyond_window().0);
+            known.beyond_window = inner.overdraft().map_or(0, |overdraft| overdraft.beyond_window().0);
         }
-        if shared_state
-            && let (Some(known), Some(shared)) = (self.shared.as_deref_mut(), self.inner.shared_state())
-        {
-            *known = Shared {
+        if shared_state && let Some(shared) = inner.shared_state() {
+            known.shared = Shared {
                 loss_interval: shared.loss_interval(),
                 threshold: shared.threshold(),
                 measured_rate: shared.measured_rate(),
             };
         }
         if probing
-            && let (Some(queue), Some(probing)) = (self.dummies.as_deref_mut(), self.inner.probing())
+            && let (Some(queue), Some(probing)) = (&mut known.dummies, inner.probing())
             && let Some(order) = probing.take_dummies()
         {
             queue.order(order);
@@ -245,18 +249,18 @@ impl Controller {
     /// The dummies that are to leave, to be changed.
     #[inline]
     pub(super) fn dummies_mut(&mut self) -> Option<&mut DummyQueue> {
-        self.dummies.as_deref_mut()
+        self.extensions.as_deref_mut()?.dummies.as_mut()
     }
 
     /// The dummies that are to leave; `None` of a controller that does not probe.
     #[inline]
     pub(super) fn dummies(&self) -> Option<&DummyQueue> {
-        self.dummies.as_deref()
+        self.extensions.as_deref()?.dummies.as_ref()
     }
 
     /// A dummy is answered; an answer to one that was never sent has no meaning.
     pub(super) fn on_dummy_answer(&mut self, answer: &DummyAnswer) {
-        if self.dummies.is_none() {
+        if self.dummies().is_none() {
             return;
         }
         self.tell(|c| {

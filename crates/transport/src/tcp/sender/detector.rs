@@ -200,10 +200,13 @@ impl LossDetector {
         }
     }
 
-    /// True if RACK has nothing to wait for: all that is outstanding was sent after what has been delivered.
+    /// True if RACK has nothing to wait for: all that is outstanding was sent after what has been delivered. `clean`: nothing is
+    /// lost, SACKed or retransmitted.
     #[inline]
-    pub(super) fn finds_nothing_late(&mut self, board: &Scoreboard) -> bool {
-        let nothing = self.rack.nothing_is_late(board);
+    pub(super) fn finds_nothing_late(&mut self, board: &Scoreboard, clean: bool) -> bool {
+        let rack = &self.rack;
+        let nothing = if clean { rack.nothing_clean_is_late(board) } else { rack.nothing_is_late(board) };
+        debug_assert_eq!(nothing, rack.nothing_is_late(board), "clean or not, it is the same");
         if nothing {
             self.reordering = SimTime::NEVER;
         }
@@ -218,7 +221,7 @@ impl LossDetector {
         rtt: &RttEstimator,
         (repairing, mss): (bool, u64),
     ) -> bool {
-        if self.finds_nothing_late(board) {
+        if self.finds_nothing_late(board, false) {
             return false;
         }
         let input = self.rack_input(now, board, rtt, (repairing, mss));

@@ -304,6 +304,12 @@ impl Sender {
         self.recovery.is_open()
     }
 
+    /// Something has left that is not acknowledged.
+    #[inline]
+    pub fn awaits_ack(&self) -> bool {
+        self.send.una() < self.send.nxt()
+    }
+
     /// True once the FIN has been acknowledged.
     pub fn finished(&self) -> bool {
         self.send.fin_sent() && self.board.is_empty()

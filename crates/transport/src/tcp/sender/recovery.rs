@@ -26,31 +26,29 @@ pub(super) struct Recovery {
     /// snd_nxt when the last episode began: it ends when everything below is acknowledged. RFC 6582's `recover` plus
     /// one; `None` before the first episode.
     until: Option<Seq>,
-    /// Window during fast recovery: inflated (NewReno), ssthresh (SACK), pipe + sndcnt (PRR).
-    window: u64,
-    prr: Prr,
     /// The first partial ACK of this recovery has restarted the timer.
     partial_seen: bool,
+    /// The oldest segment leaves again whatever the window says.
+    forced: bool,
+    /// The present fast recovery, or the last one.
+    fast: Option<Box<FastRecovery>>,
+}
+
+/// What may be sent in a fast recovery.
+#[derive(Clone, Debug)]
+struct FastRecovery {
+    /// Inflated (NewReno), ssthresh (SACK), pipe + sndcnt (PRR).
+    window: u64,
+    prr: Prr,
     /// RFC 6675 HighRxt: the end of what was retransmitted in this recovery.
     high_rxt: Seq,
     /// RFC 6675 RescueRxt: what must be acknowledged before a rescue retransmission; `None`: it has been made.
     rescue_rxt: Option<Seq>,
-    /// The oldest segment leaves again whatever the window says.
-    forced: bool,
 }
 
 impl Recovery {
     pub(super) fn new() -> Self {
-        Self {
-            phase: Phase::Open,
-            until: None,
-            window: 0,
-            prr: Prr::default(),
-            partial_seen: false,
-            high_rxt: Seq(0),
-            rescue_rxt: Some(Seq(0)),
-            forced: false,
-        }
+        Self { phase: Phase::Open, until: None, partial_seen: false, forced: false, fast: None }
     }
 
     #[inline]
@@ -73,7 +71,7 @@ impl Recovery {
     #[inline]
     pub(super) fn window(&self) -> u64 {
         debug_assert_eq!(self.phase, Phase::Recovery, "only fast recovery has a window of its own");
-        self.window
+        self.fast.as_deref().map_or(0, |fast| fast.window)
     }
 
     /// The ACK up to `una` ends the episode.
@@ -99,50 +97,68 @@ impl Recovery {
         self.phase = Phase::Recovery;
         self.until = Some(nxt);
         self.partial_seen = false;
-        self.rescue_rxt = Some(oldest_end);
-        self.high_rxt = una;
         self.forced = forced;
-        self.window = window.0;
+        let (window, prr) = (window.0, Prr::default());
+        let fast = FastRecovery { window, prr, high_rxt: una, rescue_rxt: Some(oldest_end) };
+        match &mut self.fast {
+            Some(last) => **last = fast,
+            None => self.fast = Some(Box::new(fast)),
+        }
+    }
+
+    /// The fast recovery that is under way.
+    #[inline]
+    fn under_way(&mut self) -> Option<&mut FastRecovery> {
+        self.fast.as_deref_mut().filter(|_| self.phase == Phase::Recovery)
     }
 
     /// PRR begins.
     pub(super) fn begin_reduction(&mut self, rule: PrrRule, before: Before) {
-        self.prr = Prr::new(rule, before);
+        if let Some(fast) = self.under_way() {
+            fast.prr = Prr::new(rule, before);
+        }
     }
 
     /// PRR: what may be sent now is proportional to what was delivered.
     pub(super) fn spread_reduction(&mut self, news: News, pipe: Bytes, ssthresh: Bytes, mss: Bytes) {
-        self.window = (pipe + self.prr.on_ack(news, pipe, ssthresh, mss)).0;
+        if let Some(fast) = self.under_way() {
+            fast.window = (pipe + fast.prr.on_ack(news, pipe, ssthresh, mss)).0;
+        }
     }
 
     /// PRR after a loss that was found without an ACK: true if the window follows what is still in flight.
     pub(super) fn follows_pipe(&self) -> bool {
-        self.prr.follows_pipe()
+        self.fast.as_deref().is_some_and(|fast| fast.prr.follows_pipe())
     }
 
-    /// Payload leaves, new or again.
+    /// Payload leaves, new or again: PRR counts it.
     #[inline]
     pub(super) fn sent(&mut self, len: u64) {
-        self.prr.on_send(Bytes(len));
+        if let Some(fast) = self.under_way() {
+            fast.prr.on_send(Bytes(len));
+        }
     }
 
     /// RFC 6582: a duplicate ACK says that another segment has left the network.
     pub(super) fn inflate(&mut self, mss: u64) {
-        self.window += mss;
+        if let Some(fast) = self.under_way() {
+            fast.window += mss;
+        }
     }
 
     /// RFC 6582 section 3.2 step 5, partial acknowledgement: the window shrinks by what was acknowledged, but for one
     /// segment.
     pub(super) fn deflate(&mut self, acked: Bytes, mss: Bytes) {
-        self.window = self.window.saturating_sub(acked.0);
-        if acked >= mss {
-            self.window += mss.0;
+        if let Some(fast) = self.under_way() {
+            fast.window = fast.window.saturating_sub(acked.0) + if acked >= mss { mss.0 } else { 0 };
         }
     }
 
     /// The congestion control has a window of its own for the rest of the recovery.
     pub(super) fn set_window(&mut self, window: u64) {
-        self.window = window;
+        if let Some(fast) = self.under_way() {
+            fast.window = window;
+        }
     }
 
     /// The oldest segment leaves again, whatever the window says.
@@ -197,21 +213,24 @@ impl Recovery {
     /// A segment that ends at `end` was retransmitted.
     #[inline]
     pub(super) fn resent(&mut self, end: Seq) {
-        self.high_rxt = self.high_rxt.max(end);
+        if let Some(fast) = self.under_way() {
+            fast.high_rxt = fast.high_rxt.max(end);
+        }
     }
 
     /// RFC 6675 NextSeg rules 3 and 4: with nothing better to send, a hole that is not yet deemed lost, or once per
     /// recovery the last segment. The rescue does not move HighRxt.
     pub(super) fn next_hole(&mut self, board: &Scoreboard, una: Seq) -> Option<(Sent, HoleKind)> {
-        if let Some(hole) = board.next_hole(self.high_rxt) {
+        let fast = self.under_way()?;
+        if let Some(hole) = board.next_hole(fast.high_rxt) {
             return Some((hole, HoleKind::Hole));
         }
         let last = board.back().copied().filter(|s| !s.sacked && !s.in_flight_again)?;
-        if self.rescue_rxt.is_none_or(|rescue| una <= rescue) {
+        if fast.rescue_rxt.is_none_or(|rescue| una <= rescue) {
             return None;
         }
         // Once per recovery: that ends when the recovery point is acknowledged.
-        self.rescue_rxt = None;
+        fast.rescue_rxt = None;
         Some((last, HoleKind::Rescue))
     }
 }

@@ -47,9 +47,13 @@ impl Sender {
         self.usual.return_if(self.usual.is_permitted() && self.is_calm());
     }
 
-    /// Nothing is lost, SACKed, retransmitted or probed, and no duplicate ACK has arrived.
+    /// Nothing is lost, SACKed, retransmitted or probed, and no duplicate ACK has arrived. The last ACK echoed no mark.
     pub(super) fn is_calm(&self) -> bool {
-        self.recovery.is_calm() && self.board.is_clean() && self.detector.is_calm() && !self.timer.is_outage()
+        self.recovery.is_calm()
+            && self.board.is_clean()
+            && self.detector.is_calm()
+            && !self.timer.is_outage()
+            && !self.marks.is_marked()
     }
 
     /// The segment acknowledges new data, or nothing is outstanding; it reports neither holes nor marks.
@@ -77,7 +81,6 @@ impl Sender {
     /// Takes in the window of a segment that `only_listens` is true for.
     #[inline]
     pub fn note_window(&mut self, segment: &TcpSegment) {
-        self.marks.on_ack(false);
         self.window.offer(self.send.una(), segment.ack + segment.window);
         self.check();
     }
@@ -93,7 +96,6 @@ impl Sender {
     ) -> bool {
         let una = segment.ack;
         let advanced = una > self.send.una();
-        self.marks.on_ack(false);
         if advanced {
             let flight_before = self.board.outstanding();
             let acked = self.board.ack_clean(una);
@@ -149,7 +151,7 @@ impl Sender {
     /// RACK looks for what was sent before the data that is acknowledged now; mostly there is nothing.
     #[inline(always)]
     fn detect_after_usual_ack(&mut self, now: SimTime, delivered: Bytes, paths: Paths<'_>) {
-        if self.detector.kind() != Detection::Rack || self.detector.finds_nothing_late(&self.board) {
+        if self.detector.kind() != Detection::Rack || self.detector.finds_nothing_late(&self.board, true) {
             return;
         }
         self.detect_by_time(now, delivered, paths);
