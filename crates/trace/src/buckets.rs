@@ -1,5 +1,7 @@
 //! Buckets that grow with the value: below `STEPS` each value has its own, above it `STEPS` per factor of two.
 
+use std::collections::BTreeMap;
+
 /// Buckets per factor of two.
 pub(crate) const STEPS: u64 = 128;
 
@@ -29,48 +31,88 @@ const STRIDE: usize = 16;
 /// Room for more is made for at least this many at a time, or for as many as there are if these are fewer.
 const MORE: usize = 64;
 
+/// The lower part of a weight: thousands of flows have hundreds of buckets each, and few of them hold much.
+pub(crate) trait Lower: Copy + Default + Into<u64> + TryFrom<u64> {
+    /// The lower bits.
+    fn of(weight: u64) -> Self;
+}
+
+impl Lower for u16 {
+    fn of(weight: u64) -> Self {
+        weight as Self
+    }
+}
+
+impl Lower for u32 {
+    fn of(weight: u64) -> Self {
+        weight as Self
+    }
+}
+
+/// Parts of weights above the lower ones, by bucket.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Rest(BTreeMap<usize, u64>);
+
 /// Weights by bucket, from the first to the last that has any: there are thousands of flows, and the bucket of a value is
 /// found in one step. Bucket 0 is kept apart, since zero is the value that most often lies far from all others.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Buckets {
+pub(crate) struct Buckets<W> {
     zero: u64,
     /// The bucket of the first of `weights`, a multiple of `STRIDE`.
-    first: usize,
-    weights: Vec<u64>,
+    first: u32,
+    /// Lower parts of the weights.
+    weights: Box<[W]>,
+    /// The rest of those that have outgrown them, by bucket.
+    rest: Option<Box<Rest>>,
 }
 
-impl Buckets {
+impl<W: Lower> Buckets<W> {
     /// Adds `weight` to a bucket.
     #[inline]
     pub(crate) fn add(&mut self, bucket: usize, weight: u64) {
         if bucket == 0 {
             self.zero += weight;
-        } else if let Some(known) = self.weights.get_mut(bucket.wrapping_sub(self.first)) {
-            *known += weight;
+        } else if let Some(known) = self.weights.get_mut(bucket.wrapping_sub(self.first as usize))
+            && let Ok(sum) = W::try_from((*known).into() + weight)
+        {
+            *known = sum;
         } else {
             self.add_new(bucket, weight);
         }
     }
 
-    /// The same outside the range of buckets so far.
+    /// The same outside the range of buckets so far, or beyond a lower part.
     #[cold]
     #[inline(never)]
     fn add_new(&mut self, bucket: usize, weight: u64) {
-        self.make_room_for(bucket);
-        self.weights[bucket - self.first] += weight;
+        if !self.holds(bucket) {
+            self.make_room_for(bucket);
+        }
+        let known = &mut self.weights[bucket - self.first as usize];
+        let sum = (*known).into() + weight;
+        *known = W::of(sum);
+        let rest = sum - (*known).into();
+        if rest > 0 {
+            *self.rest.get_or_insert_default().0.entry(bucket).or_default() += rest;
+        }
+    }
+
+    /// The weight of bucket 0.
+    pub(crate) fn zero(&self) -> u64 {
+        self.zero
     }
 
     #[inline]
     fn holds(&self, bucket: usize) -> bool {
-        bucket.wrapping_sub(self.first) < self.weights.len()
+        bucket.wrapping_sub(self.first as usize) < self.weights.len()
     }
 
     /// A range that grows does so by at least a half, a small one to its double: values that move on slowly must not be
     /// dear.
     fn make_room_for(&mut self, bucket: usize) {
         let place = bucket / STRIDE * STRIDE;
-        let (start, end) = (self.first, self.first + self.weights.len());
         let held = self.weights.len();
+        let (start, end) = (self.first as usize, self.first as usize + held);
         let half = (held / 2).max(held.min(MORE)).next_multiple_of(STRIDE);
         let range = if self.weights.is_empty() {
             place..place + STRIDE
@@ -79,16 +121,20 @@ impl Buckets {
         } else {
             start..(place + STRIDE).max(end + half)
         };
-        let mut weights = vec![0; range.len()];
-        weights[start.saturating_sub(range.start)..][..self.weights.len()].copy_from_slice(&self.weights);
-        (self.first, self.weights) = (range.start, weights);
+        let mut weights = vec![W::default(); range.len()].into_boxed_slice();
+        weights[start.saturating_sub(range.start)..][..held].copy_from_slice(&self.weights);
+        (self.first, self.weights) = (range.start as u32, weights);
         debug_assert!(self.holds(bucket), "there is room for {bucket}");
-        debug_assert!(start == end || self.first <= start, "buckets in use stay");
+        debug_assert!(start == end || range.start <= start, "buckets in use stay");
     }
 
     /// Buckets with weight, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, u64)> {
-        let others = self.weights.iter().enumerate().map(|(i, weight)| (self.first + i, *weight));
+        let mut rest = self.rest.iter().flat_map(|rest| rest.0.iter()).peekable();
+        let others = (self.first as usize..).zip(&self.weights).map(move |(bucket, weight)| {
+            let rest = rest.next_if(|(of, _)| **of == bucket).map_or(0, |(_, rest)| *rest);
+            (bucket, (*weight).into() + rest)
+        });
         std::iter::once((0, self.zero)).chain(others).filter(|(_, weight)| *weight > 0)
     }
 
@@ -110,7 +156,7 @@ mod tests {
 
     #[test]
     fn room_is_made_on_both_sides_and_nothing_is_lost() {
-        let mut buckets = Buckets::default();
+        let mut buckets = Buckets::<u32>::default();
         let added = [500, 501, 63, 0, 2_000, 64, 500, 0];
         for (i, bucket) in added.into_iter().enumerate() {
             buckets.add(bucket, 1 << i);
@@ -118,11 +164,28 @@ mod tests {
         let expected = [(0, 0x88), (63, 4), (64, 32), (500, 65), (501, 2), (2_000, 16)];
         assert_eq!(buckets.iter().collect::<Vec<_>>(), expected);
         assert_eq!((buckets.first, buckets.weights.len()), (48, 1_968), "no more than it takes");
-        let mut rising = Buckets::default();
+        let mut rising = Buckets::<u16>::default();
         let mut lengths: Vec<usize> =
             (1..3_000).map(|bucket| (rising.add(bucket, 1), rising.weights.len()).1).collect();
         lengths.dedup();
         assert_eq!((rising.iter().count(), lengths.len() < 14), (2_999, true), "{lengths:?}");
+    }
+
+    #[test]
+    fn weights_may_outgrow_their_lower_parts() {
+        let mut buckets = Buckets::<u16>::default();
+        let added = [(70, 65_535), (71, 1), (70, 1), (90, u64::MAX - 3), (70, 7), (300, 1), (71, 70_000)];
+        for (bucket, weight) in added {
+            buckets.add(bucket, weight);
+        }
+        let expected = [(70, 65_543), (71, 70_001), (90, u64::MAX - 3), (300, 1)];
+        assert_eq!(buckets.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(buckets.rest.as_ref().map(|rest| rest.0.len()), Some(3));
+        let mut other = Buckets::<u16>::default();
+        for (bucket, weight) in expected {
+            other.add(bucket, weight);
+        }
+        assert_eq!((other.quantile(140_000, 0.4), other == buckets), (Some(70), true), "whatever came first");
     }
 
     #[test]

@@ -12,7 +12,7 @@ const UNIT: u64 = 1_000;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[repr(align(64))]
 pub struct Histogram {
-    weights: Buckets,
+    weights: Buckets<u16>,
     total: u64,
     /// Nanoseconds times weight: whole numbers, which are exact and quick.
     sum: u128,

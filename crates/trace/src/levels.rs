@@ -14,10 +14,8 @@ pub struct TimeLevels {
     /// Byte-nanoseconds up to the last change: whole numbers, which are exact and quick.
     area: u128,
     max: Bytes,
-    /// Nanoseconds up to the last change in which the value was not zero.
-    nonzero: u64,
-    /// Nanoseconds by bucket.
-    lasted: Buckets,
+    /// Nanoseconds by bucket, up to the last change.
+    lasted: Buckets<u32>,
 }
 
 impl TimeLevels {
@@ -29,7 +27,6 @@ impl TimeLevels {
             value: Bytes::ZERO,
             area: 0,
             max: Bytes::ZERO,
-            nonzero: 0,
             lasted: Buckets::default(),
         }
     }
@@ -46,12 +43,14 @@ impl TimeLevels {
         self.max = self.max.max(value);
         if lasted > 0 {
             self.area += u128::from(before.0) * u128::from(lasted);
-            self.nonzero += if before == Bytes::ZERO { 0 } else { lasted };
             self.since = now;
             self.lasted.add(bucket_of(before.0), lasted);
         }
         debug_assert!(self.value <= self.max, "the maximum is below the value");
-        debug_assert!(self.nonzero <= self.since.since(self.start).0, "longer than the time since the start");
+        debug_assert!(
+            self.lasted.zero() <= self.since.since(self.start).0,
+            "longer than the time since the start"
+        );
     }
 
     /// Average from the start to `now`; the present value if no time has passed.
@@ -67,7 +66,7 @@ impl TimeLevels {
     /// Time from the start to `now` in which the value was not zero.
     pub fn time_above_zero(&self, now: SimTime) -> Nanos {
         let present = if self.value == Bytes::ZERO { Nanos::ZERO } else { now.since(self.since) };
-        Nanos(self.nonzero) + present
+        Nanos(self.since.since(self.start).0 - self.lasted.zero()) + present
     }
 
     /// Largest value so far.
