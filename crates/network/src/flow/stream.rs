@@ -43,9 +43,9 @@ pub(crate) struct Outgoing {
 /// Messages of one direction that have not arrived.
 #[derive(Clone, Debug)]
 enum UnderWay {
-    /// Of a byte stream: the offset after the last byte of each, in the order of sending.
+    /// Messages of a byte stream, in the order of sending, each with the offset after its last byte.
     InStream(VecDeque<(u64, Mark)>),
-    /// Of an association.
+    /// Messages of an association.
     Apart(Messages),
 }
 

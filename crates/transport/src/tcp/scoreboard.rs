@@ -25,7 +25,7 @@ pub struct Scoreboard {
     repairs: Option<Box<Repairs>>,
 }
 
-/// What is known of segments beyond that they were sent.
+/// State of segments that are SACKed, lost or sent again.
 #[derive(Clone, Debug, Default)]
 struct Repairs {
     sacked: RangeSet<Seq>,

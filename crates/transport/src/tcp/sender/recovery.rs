@@ -34,7 +34,7 @@ pub(super) struct Recovery {
     fast: Option<Box<FastRecovery>>,
 }
 
-/// What may be sent in a fast recovery.
+/// Limits of a fast recovery.
 #[derive(Clone, Debug)]
 struct FastRecovery {
     /// Inflated (NewReno), ssthresh (SACK), pipe + sndcnt (PRR).
