@@ -198,7 +198,7 @@ def test_routes_lead_over_links_and_meshes() -> None:
     ]
     assert flow.paths == ("a", "b")
     assert flow.acks[1].key == "mesh.sat.reverse"
-    [found] = scenario.why(effort="quick").flows
+    [found] = scenario.set("duration", "20s").why(effort="quick").flows
     assert found.reasons[0].cause == "capacity"
     assert "sat.router1-server.forward" in found.reasons[0].evidence
 
