@@ -92,20 +92,27 @@ fn k2_two_paths_that_are_nearly_equal() {
             r#"{{ kind = "uniform", min = "50ms", max = "50{microseconds:03}us", reorder = false }}"#
         );
         let sets = [("path.a.both.delay", &*nearly), ("path.b.both.delay", &*nearly)];
-        let mut second = Vec::new();
+        let mut more = 0;
         let first: Vec<f64> = (1..=10)
             .map(|seed| {
                 let tables = run_seeds("k2.toml", &sets, vec![seed], false);
                 near("K2", goodput(&tables, "up"), 18.58, 0.05);
-                second.push(drops(&tables, "b.up"));
+                let on_second = drops(&tables, "b.up");
+                if on_second > 1.25 * 54.0 {
+                    more += 1;
+                } else {
+                    drops_near("K2, second path", on_second, (23.0, 54.0));
+                }
                 drops(&tables, "a.up")
             })
             .collect();
         first.iter().for_each(|drops| drops_near("K2, first path", *drops, (22.0, 214.0)));
-        assert!(microseconds > 20 || first.iter().any(|drops| *drops < 61.0), "no train: {first:?}");
-        assert!(first.iter().filter(|drops| **drops > 76.0).count() >= 3, "no delay: {first:?}");
-        let more = second.iter().filter(|drops| **drops > 1.25 * 54.0).count();
-        assert_eq!(more, late, "seeds with more drops than the kernel, {microseconds} us: {second:?}");
+        if microseconds == 20 {
+            assert!(first.iter().any(|drops| *drops < 61.0), "no train: {first:?}");
+        } else {
+            assert!(first.iter().all(|drops| (76.0..180.0).contains(drops)), "no delay: {first:?}");
+        }
+        assert_eq!(more, late, "seeds with more drops than the kernel, {microseconds} us");
     }
 }
 
