@@ -101,8 +101,9 @@ def steps(found: list[Span], length_s: float) -> list[tuple[float, float]]:
     held: list[list[Span]] = [[found[0]]]
     for before, span in itertools.pairwise(found):
         apart = span.start_s > before.end_s or abs(span.rate / _mean(held[-1]) - 1.0) > APART
-        held += [[span]] if apart else []
-        held[-1] += [] if apart else [span]
+        if apart:
+            held.append([])
+        held[-1].append(span)
     changes = [(one[0].start_s, _mean(one)) for one in held]
     return changes if 1 < len(changes) <= MOST else []
 
