@@ -2,7 +2,7 @@
 //!
 //! Source: Linux 5.17 to 6.x, `mptcp_subflow_get_send` in net/mptcp/protocol.c; `kernel = "5.15"`: Linux 5.15. Units:
 //! bytes, bytes per second. wmem is what the send buffer of a subflow holds, sent and not acknowledged as well as not
-//! yet sent; no congestion window is looked at, segments queue on the subflow.
+//! yet sent, with the overhead of its socket buffers where that is known; no congestion window is looked at, segments queue on the subflow.
 //! ```text
 //! linger = wmem / avg_pacing,  the smallest of the usable subflows;  wait if its send buffer is full
 //! burst = min(65428, free part of the send window):  the same subflow until it was given that, in whole fragments, or all

@@ -446,11 +446,8 @@ impl SendSide {
     /// The application waits for space, and an acknowledgement has arrived on subflow `i`.
     pub(super) fn expand(&mut self, i: usize, subflows: &mut Subflows) {
         let Some(subflow) = subflows.get_mut(i) else { return };
-        if subflow.sender().fills_window() {
-            return;
-        }
         subflow.expand_send_buffer(&self.tcp);
-        self.buffer.expand(&self.tcp, subflow.sender().controlled_cwnd());
+        self.buffer.on_ack(&self.tcp, subflow.sender());
     }
 }
 

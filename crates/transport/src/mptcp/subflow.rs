@@ -455,7 +455,7 @@ impl Subflow {
 
     /// The application waits for space in the send buffer, and an acknowledgement has arrived here.
     pub(super) fn expand_send_buffer(&mut self, tcp: &TcpConfig) {
-        self.send_buffer.expand(tcp, self.endpoint.sender().controlled_cwnd());
+        self.send_buffer.on_ack(tcp, self.endpoint.sender());
     }
 
     /// The payload `subflow` has arrived, mapped to `dsn`: data in order here goes to the connection.

@@ -195,13 +195,16 @@ pub(super) fn memory_at_first(config: &TcpConfig) -> Bytes {
 /// `TCP_DEFAULT_SCALING_RATIO`, before the first data.
 const RATIO_AT_FIRST: u64 = 128;
 
+/// Memory of `skb_shared_info`, behind the data of a packet, on 64-bit machines.
+pub(super) const SHARED_INFO: u64 = 320;
+/// Memory of `sk_buff`, that describes it.
+pub(super) const SK_BUFF: u64 = 256;
+
 /// Window of 256 bytes of memory.
 fn ratio_of(config: &TcpConfig, payload: Bytes) -> u64 {
-    const SHARED_INFO: u64 = 320;
-    const BUFFER_HEAD: u64 = 256;
     let options = if config.options.timestamps { 12 } else { 0 };
     let packet = config.segment.mss.0 + options + config.segment.header.0;
-    let each = (packet + SHARED_INFO).next_power_of_two() + BUFFER_HEAD;
+    let each = (packet + SHARED_INFO).next_power_of_two() + SK_BUFF;
     (256 * payload.0 / each).max(1)
 }
 

@@ -193,8 +193,8 @@ impl TcpConnection {
         if usual.is_none() {
             self.take_in(now, packet);
         }
-        if blocked && !self.endpoint.sender().fills_window() {
-            self.expanded.expand(&self.config, self.endpoint.sender().controlled_cwnd());
+        if blocked {
+            self.expanded.on_ack(&self.config, self.endpoint.sender());
         }
         self.follow_the_peer();
         usual.unwrap_or(Arrival::Any)
@@ -232,7 +232,7 @@ impl TcpConnection {
             if input.received.is_some_and(|received| received.fresh > Bytes::ZERO) {
                 self.endpoint.open_window(segment.len, self.free());
             }
-            if input.received.is_some_and(|received| received.in_order.len() > u64::from(segment.len)) {
+            if input.received.is_some_and(|received| received.has_filled_gap(segment.len)) {
                 let (next, room) = (self.endpoint.receiver().next(), self.room());
                 self.window.tell_before_read(&self.config, next, room);
             }

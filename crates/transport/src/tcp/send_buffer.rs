@@ -2,6 +2,7 @@
 
 use units::{BitsPerSecond, Bytes};
 
+use super::buffers::{SHARED_INFO, SK_BUFF};
 use super::sender::Sender;
 use crate::config::{SendBuffer, TcpConfig};
 
@@ -39,7 +40,6 @@ pub fn send_space(config: &TcpConfig, size: Bytes, unacked: Bytes, unsent: impl 
 /// Source: Linux, `tcp_sndbuf_expand` in net/ipv4/tcp_input.c: room for two windows, each segment with the memory that
 /// the kernel reckons for it, considered when an ACK finds the application waiting for space; it never shrinks.
 /// For an MPTCP connection see [`crate::config::ConnectionBuffer`].
-/// It is not expanded while what waits fills the window, which [`Sender::fills_window`] knows.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpandedBuffer {
     size: u64,
@@ -53,9 +53,16 @@ impl ExpandedBuffer {
         Self { size: expanded_for(config, 0), cwnd: 0 }
     }
 
-    /// An ACK has found the application waiting, and the window of its subflow is `cwnd` bytes.
+    /// An ACK has found the application waiting, on the subflow of this sender. While data that waits fills the congestion window the buffer
+    /// stays as it is (`tcp_should_expand_sndbuf`).
     #[inline]
-    pub fn expand(&mut self, config: &TcpConfig, cwnd: u64) {
+    pub fn on_ack(&mut self, config: &TcpConfig, sender: &Sender) {
+        if !sender.fills_window() {
+            self.expand(config, sender.controlled_cwnd());
+        }
+    }
+
+    fn expand(&mut self, config: &TcpConfig, cwnd: u64) {
         if cwnd > self.cwnd {
             *self = Self { size: self.size.max(expanded_for(config, cwnd)), cwnd };
         }
@@ -68,46 +75,45 @@ fn expanded_for(config: &TcpConfig, cwnd: u64) -> u64 {
     2 * segment_memory(config) * (cwnd / config.segment.mss.0.max(1)).max(10)
 }
 
-/// Memory that the queue of a subflow takes of its send buffer (`sk_wmem_queued`): payload, and where the buffer expands the packets around
-/// it.
+/// Memory that the queue of a subflow takes of its send buffer (`sk_wmem_queued`): payload, and where the buffer expands the overhead of
+/// the socket buffers (skb) that hold it.
 pub fn queue_memory(config: &TcpConfig, sender: &Sender) -> Bytes {
     let (unacked, unsent) = (sender.unacked(), sender.unsent());
     if !matches!(config.buffers.send_buffer, SendBuffer::Expand { .. }) {
         return Bytes(unacked);
     }
-    let units = units(unacked - unsent, unsent, sender.mss().max(1), sender.pacing_rate_estimate());
-    Bytes(unacked + units * unit_overhead(config))
+    let skbs = skbs(unacked - unsent, unsent, sender.mss().max(1), sender.pacing_rate_estimate());
+    Bytes(unacked + skbs * skb_overhead(config))
 }
 
-/// Packets in the queue of a subflow: units of at least two segments of `sent` bytes, and of 64 KiB of what waits.
+/// Socket buffers in the queue of a subflow: one for each send quantum of `sent` bytes, two segments at least, and one for 64 KiB of
+/// `unsent`.
 ///
-/// Source: Linux 6.18, `tcp_tso_autosize`: what leaves in a 1024th of a second at the pacing rate is a unit. Deviation: a segment that is
-/// not full counts by its bytes, and what waits is cut by the largest unit instead of half of the receive window.
-fn units(sent: u64, unsent: u64, mss: u64, rate: Option<BitsPerSecond>) -> u64 {
+/// Source: Linux 6.18, `tcp_tso_autosize`: a send quantum is what leaves in a 1024th of a second at the pacing rate. Deviation: a segment
+/// that is not full counts by its bytes, and `unsent` is cut by the largest quantum instead of half of the receive window.
+fn skbs(sent: u64, unsent: u64, mss: u64, rate: Option<BitsPerSecond>) -> u64 {
     let paced = rate.map_or(0, |rate| rate.0 / 8 / 1024 / mss);
-    let unit = mss * paced.clamp(LEAST_UNIT, LEAST_UNIT + MOST / mss);
-    sent.div_ceil(unit) + unsent.div_ceil(MOST)
+    let quantum = mss * paced.clamp(MIN_QUANTUM, MIN_QUANTUM + MAX_QUANTUM.0 / mss);
+    sent.div_ceil(quantum) + unsent.div_ceil(MAX_QUANTUM.0)
 }
 
-/// Segments of a unit, at least (`tcp_min_tso_segs`).
-const LEAST_UNIT: u64 = 2;
-/// Bytes of a unit, at most.
-const MOST: u64 = 65_536;
-/// Memory of a packet's description, and of its frame at the end of the data, on 64-bit machines.
-const BUFFER_HEAD: u64 = 256;
-const SHARED_INFO: u64 = 320;
+/// Least send quantum in segments (`tcp_min_tso_segs`).
+const MIN_QUANTUM: u64 = 2;
+/// Largest send quantum (`sk_gso_max_size`).
+const MAX_QUANTUM: Bytes = Bytes(65_536);
 
-/// Memory of a unit beside its payload. Heads of packets have a cache of their own, whose size is no power of two.
-fn unit_overhead(config: &TcpConfig) -> u64 {
+/// Memory of a socket buffer beside its payload. Heads of packets come from a cache whose entries are no power of two
+/// (`SKB_SMALL_HEAD_CACHE_SIZE`).
+fn skb_overhead(config: &TcpConfig) -> u64 {
     let head = config.buffers.header_room.0 + SHARED_INFO;
-    head + if head.is_power_of_two() { 64 } else { 0 } + BUFFER_HEAD
+    head + if head.is_power_of_two() { 64 } else { 0 } + SK_BUFF
 }
 
 /// Memory that the kernel reckons for a full segment with headers and the structures around it, on 64-bit machines: 4352 bytes for
 /// one of Ethernet with the headers of a distribution.
 fn segment_memory(config: &TcpConfig) -> u64 {
     let mss = config.segment.mss.0 + if config.options.timestamps { 12 } else { 0 };
-    (mss + config.buffers.header_room.0 + SHARED_INFO).next_power_of_two() + BUFFER_HEAD
+    (mss + config.buffers.header_room.0 + SHARED_INFO).next_power_of_two() + SK_BUFF
 }
 
 #[cfg(test)]
@@ -116,19 +122,19 @@ mod tests {
     use crate::config::ConnectionBuffer;
 
     /// `ss` of Linux 6.18 told `w` beside bytes unacknowledged and not sent, and the pacing rate of a subflow in slow start: eight, 24 and
-    /// 73 packets of 832 bytes. Queues are up to 5 % smaller here.
+    /// 73 socket buffers with 832 bytes of overhead. Queues are up to 5 % smaller here.
     #[test]
-    fn packets_take_memory_beside_their_payload() {
+    fn socket_buffers_take_memory_beside_their_payload() {
         let config = TcpConfig::default().with(|c| c.buffers.header_room = Bytes(192));
-        assert_eq!(unit_overhead(&config), 832);
-        assert_eq!(unit_overhead(&TcpConfig::default()), 896, "with the headers of a distribution");
+        assert_eq!(skb_overhead(&config), 832);
+        assert_eq!(skb_overhead(&TcpConfig::default()), 896, "with the headers of a distribution");
         for (unacked, unsent, rate, told) in [
             (65_160, 50_920, 2_306_600, 71_816),
             (92_720, 37_120, 8_391_632, 112_688),
             (196_968, 192, 26_285_176, 257_704),
         ] {
-            let units = units(unacked - unsent, unsent, 1424, Some(BitsPerSecond(rate)));
-            let memory = unacked + units * unit_overhead(&config);
+            let skbs = skbs(unacked - unsent, unsent, 1424, Some(BitsPerSecond(rate)));
+            let memory = unacked + skbs * skb_overhead(&config);
             assert!((told * 95 / 100..=told).contains(&memory), "{memory} of {told}");
         }
     }

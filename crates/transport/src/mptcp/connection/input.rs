@@ -73,7 +73,7 @@ impl MptcpConnection {
         if let Some(received) = input.received {
             self.open_window(i, segment, received);
             self.on_received(i, segment, dss.dsn, received);
-            if received.in_order.len() > u64::from(segment.len) {
+            if received.has_filled_gap(segment.len) {
                 self.receive.tell_before_read(self.subflows.held(), self.subflows.largest_window_limit());
             }
         }

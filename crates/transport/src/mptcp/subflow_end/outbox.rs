@@ -75,8 +75,8 @@ impl Outbox {
 
     /// An ACK has arrived: the send buffer may grow where it follows the window.
     pub(super) fn expand(&mut self, tcp: &TcpConfig, sender: &Sender) {
-        if self.space(tcp, sender) < tcp.segment.mss && !sender.fills_window() {
-            self.buffer.expand(tcp, sender.controlled_cwnd());
+        if self.space(tcp, sender) < tcp.segment.mss {
+            self.buffer.on_ack(tcp, sender);
         }
     }
 

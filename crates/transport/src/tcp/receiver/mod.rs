@@ -35,6 +35,14 @@ pub struct Received {
     pub fresh: Bytes,
 }
 
+impl Received {
+    /// The segment, of `len` bytes, has brought more into order than itself.
+    #[inline]
+    pub fn has_filled_gap(&self, len: u32) -> bool {
+        self.in_order.len() > u64::from(len)
+    }
+}
+
 /// Segments with payload as a capture at this end would count them. It cannot tell a retransmission whose original was
 /// lost from a segment that comes late: both arrive behind their successors and bring something new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -281,8 +281,8 @@ impl Sender {
         self.congestion.cwnd()
     }
 
-    /// The congestion window is full when this ACK has let data go. Only so in slow start, where whole units leave: later a segment waits
-    /// now and then until a unit is full.
+    /// The congestion window is full when this ACK has let data go. Only so in slow start, where whole send quanta leave: later a segment
+    /// waits now and then until a quantum is full.
     pub fn fills_window(&self) -> bool {
         self.state() == SenderState::SlowStart
             && self.unsent() > 0
