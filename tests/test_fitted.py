@@ -73,12 +73,19 @@ def test_the_loop_is_closed(name: str, sets: list[tuple[str, str]], tmp_path: Pa
     assert apart < 0.1
 
 
-def test_an_outage_is_fitted_as_losses(tmp_path: Path) -> None:
-    """Which makes that path slower than it was: the page says so."""
+def test_an_outage_is_an_event_without_losses(tmp_path: Path) -> None:
+    """Packets in the queue of the link that failed are sent again, and not lost; the page has the figures."""
     scenario = rw.Scenario.load(
         ROOT / "scenarios" / "path-outage.toml", [("flow.upload.transport.congestion", "cubic")]
     )
-    ratio, apart = compared(rw.read([scenario.run([1], capture=rw.Capture(tmp_path)).captures[1]]))
+    reading = rw.read([scenario.run([1], capture=rw.Capture(tmp_path)).captures[1]])
+    paths = reading.fitted.paths
+    assert [path.outages for path in paths] == [[], [pytest.approx((12.0, 20.0), abs=0.01)]]
+    assert [path.lost for path in paths] == [[], []]
+    assert "# outage: 12 to 20 s: no answer from 12.3 to 20.3 s" in reading.fitted.text
+    ratio, apart = compared(reading)
+    assert ratio == pytest.approx(1.0, abs=0.1)
+    assert apart < 0.1
     page = (ROOT / "docs" / "howto" / "my-own-capture.md").read_text(encoding="utf-8")
     assert f"| `path-outage` with CUBIC | {ratio:.2f} | {100 * apart:.0f} |" in page
 

@@ -330,8 +330,11 @@ def _queue_and_loss(
     longest = max((row["srtt_max_s"] or 0.0) - base_s, 0.0)
     random: list[int] = []
     full: list[float] = []
-    # Data of an outage waited for its end, and is sent again without need until all of it is acknowledged.
-    spans = [(since - base_s, _repaired(packets.samples, until)) for since, until in gone]
+    # Data without an answer waited for the end of an outage, and is sent again until all is acknowledged.
+    spans = [
+        (_unanswered(packets.samples, since, base_s), _repaired(packets.samples, until))
+        for since, until in gone
+    ]
     kept = packets.losses.filter(
         ~pl.any_horizontal(pl.lit(value=False), *(pl.col("t_s").is_between(*span) for span in spans))
     )
@@ -357,6 +360,12 @@ def _queue_and_loss(
     share, margin = len(random) / sent, 2.0 * math.sqrt(max(len(random), 1)) / sent
     told = f"{len(random)} of {row['segments_sent']} segments were sent again while the queue was short"
     return queue, Figure(share, max(share - margin, 0.0), share + margin, told), sorted(set(random))
+
+
+def _unanswered(samples: pl.DataFrame, since: float, base_s: float) -> float:
+    """When the first packet without an answer was sent: a round trip, as it was then, before the silence."""
+    last = samples.filter(pl.col("t_s") <= since)["rtt_s"].drop_nulls().tail(1)
+    return since - max(base_s, float(last[0]) if len(last) else 0.0)
 
 
 def _repaired(samples: pl.DataFrame, until: float) -> float:
@@ -502,8 +511,14 @@ def _flow_lines(
 def _events(path: Path, length: float) -> list[str]:
     lines: list[str] = []
     for since, until in path.outages:
-        lines += _event(since, f'link = "{path.name}"', "set = { up = false }")
-        if until < length:
+        over = until < length
+        first, last = since + path.delay.value, (until + path.delay.value if over else length)
+        told = f"# outage: {since:.3g} to {min(until, length):.3g} s:"
+        told += f" no answer from {first:.3g} to {last:.3g} s;"
+        ended = "ended then or earlier" if over else "went on"
+        lines += ["", f"{told} it began then or later, and {ended}"]
+        lines += _event(since, f'link = "{path.name}"', "set = { up = false }")[1:]
+        if over:
             lines += _event(until, f'link = "{path.name}"', "set = { up = true }")
     if path.joined_s is not None:
         lines += _event(path.joined_s, 'flow = "flow"', f'do = {{ join = "{path.name}" }}')
