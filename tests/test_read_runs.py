@@ -32,9 +32,8 @@ PROXIES = {
 ANSWERS = {("converter-beside-the-way", 1, 0): 28}
 """Bytes that a converter says in its SYN/ACK: they have sequence numbers in captures alone."""
 DURATION = {"leo-handovers": "14s", "path-outage": "40s", "path-removal": "17s", "geo-rain-fade": "20s"}
-DURATION |= {"sctp-failover": "100s", "two-geo-beams-two-terminals": "13s"}
-"""Other scenarios are cut to 12 s; these have events later, or a small segment that Nagle's algorithm held
-leaves as the flow stops at 12 s: it is in the capture, and not in the counters."""
+DURATION |= {"sctp-failover": "100s"}
+"""Other scenarios are cut to 12 s; these have events later."""
 NAMES = {"run", "flow", "path", "connection", "subflow", "side"}
 BOUNDS = {"srtt_mean_s": (1e-3, 0.01), "wire_bit_s": (0.0, 0.001), "wire_bytes": (0.0, 0.001)}
 """Absolute and relative. The simulator knows to the nanosecond when a packet was sent, a timestamp to the

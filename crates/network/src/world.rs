@@ -539,6 +539,10 @@ impl World {
 
     /// Ends the interval of a flow whose application has ended, if everything is delivered or its time is over.
     fn conclude(&mut self, now: SimTime, index: usize, ended: Ended) {
+        if now >= self.duration {
+            // The final record also counts what is still to come at the last instant.
+            return;
+        }
         let Self { flows, hosts, relays, network, .. } = self;
         let all = outcome::is_delivered(&flows[index], hosts);
         if (all || ended == Ended::Stopped) && flows[index].log.record.is_none() {
