@@ -159,6 +159,7 @@ fn overtaken(data_is_cookie_ack: bool) -> (Association, Vec<SctpPacket>) {
 fn data_before_the_cookie_ack_is_discarded() {
     let (client, answers) = overtaken(false);
     assert_eq!((client.state(), client.readable(), answers), (State::CookieEchoed, Bytes::ZERO, vec![]));
+    assert_eq!((client.stats(1).segments_received, client.stats(1).bytes_received), (1, 0), "it has come");
 }
 
 /// As INET and FreeBSD do: T1-cookie stops, the data is acknowledged, and the COOKIE ACK that follows changes nothing.

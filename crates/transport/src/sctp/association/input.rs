@@ -51,9 +51,13 @@ impl Association {
             self.on_cookie_ack(now);
         }
         self.on_control(now, packet.path, &body.control);
-        // RFC 9260 section 6: "A DATA chunk received in any other state SHOULD be discarded."
-        if !body.data.is_empty() && self.life.may_receive() {
-            self.on_data(now, packet.path, &body.data, packet.offset);
+        if !body.data.is_empty() {
+            // Data that is discarded has reached the host nevertheless.
+            self.paths.get_mut(packet.path).stats.packets_received += 1;
+            // RFC 9260 section 6: "A DATA chunk received in any other state SHOULD be discarded."
+            if self.life.may_receive() {
+                self.on_data(now, packet.path, &body.data, packet.offset);
+            }
         }
         self.life.progress(self.has_nothing_outstanding(), self.received.next());
         self.check();
@@ -146,7 +150,6 @@ impl Association {
             offset += chunk.user_data();
         }
         let stats = &mut self.paths.get_mut(id).stats;
-        stats.packets_received += 1;
         stats.bytes_received += fresh;
         // RFC 9260 section 6.2: "When a packet arrives with duplicate DATA chunk(s) and with no new DATA chunk(s), the
         // endpoint MUST immediately send a SACK"
