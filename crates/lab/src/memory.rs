@@ -48,7 +48,7 @@ fn connections(flow: &Flow) -> u64 {
 fn buffered(flow: &Flow) -> u64 {
     match (&flow.transport.sctp, flow.transport.tcp.buffers.send_buffer) {
         (Some(sctp), SendBuffer::Fixed(size)) if flow.app.name() == "bulk" => {
-            (size.0 / sctp.config.message.0.max(1)).saturating_mul(connections(flow))
+            (size.0 / sctp.config.streams.message.0.max(1)).saturating_mul(connections(flow))
         }
         _ => 0,
     }

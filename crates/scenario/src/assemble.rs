@@ -14,7 +14,8 @@ use transport::config::{
 use transport::sctp::SctpConfig;
 use transport::sctp::chunk::COMMON_HEADER;
 use transport::sctp::config::{
-    CmtConfig, HeartbeatConfig, MaxBurst, Occupancy, Rescheduling, RetransmissionLimits, SackConfig,
+    CmtConfig, HeartbeatConfig, MaxBurst, Occupancy, PacketConfig, Rescheduling, RetransmissionLimits,
+    SackConfig, SctpBufferConfig, SctpRecoveryConfig, SctpWindowConfig, StreamConfig,
 };
 use units::{BitsPerSecond, Bytes, Nanos, Ratio};
 
@@ -234,10 +235,10 @@ impl Assembler<'_> {
     fn association(&self, keys: &Table) -> Option<Transport> {
         let config = sctp(keys)?;
         let tcp = TcpConfig::default().with(|tcp| {
-            tcp.segment.mss = config.payload;
-            tcp.buffers.receive_buffer = config.receive_buffer;
-            tcp.buffers.receive_buffer_max = config.receive_buffer;
-            tcp.buffers.send_buffer = SendBuffer::Fixed(config.send_buffer);
+            tcp.segment.mss = config.packet.payload;
+            tcp.buffers.receive_buffer = config.buffers.receive;
+            tcp.buffers.receive_buffer_max = config.buffers.receive;
+            tcp.buffers.send_buffer = SendBuffer::Fixed(config.buffers.send);
         });
         Some(Transport {
             profile: keys.read("profile")?,
@@ -345,71 +346,89 @@ fn udp(keys: &Table) -> Option<Transport> {
 }
 
 fn sctp(keys: &Table) -> Option<SctpConfig> {
-    // Absent where bursts have no limit.
-    let burst = keys.read::<u32>("max_burst").unwrap_or(u32::MAX);
     Some(SctpConfig {
-        payload: keys.read("mss")?,
-        ip_header: keys.read::<Bytes>("header")?.saturating_sub(COMMON_HEADER),
-        overhead: keys.read("overhead")?,
-        message: keys.read("message")?,
-        streams: u16::try_from(keys.read::<u32>("streams")?).ok()?,
-        unordered: keys.flag("unordered")?,
-        rto: RtoConfig {
-            initial: keys.read("rto_initial")?,
-            min: keys.read("rto_min")?,
-            max: keys.read("rto_max")?,
-            granularity: keys.read("rto_granularity")?,
-            floor: RtoFloor::Total,
-            estimator: RtoRule::Rfc,
+        packet: PacketConfig {
+            payload: keys.read("mss")?,
+            ip_header: keys.read::<Bytes>("header")?.saturating_sub(COMMON_HEADER),
+            overhead: keys.read("overhead")?,
         },
-        limits: RetransmissionLimits {
-            init: keys.read("init_retries")?,
-            path: keys.read("path_retries")?,
-            association: keys.read("association_retries")?,
+        streams: StreamConfig {
+            count: u16::try_from(keys.read::<u32>("streams")?).ok()?,
+            message: keys.read("message")?,
+            unordered: keys.flag("unordered")?,
+        },
+        recovery: SctpRecoveryConfig {
+            rto: RtoConfig {
+                initial: keys.read("rto_initial")?,
+                min: keys.read("rto_min")?,
+                max: keys.read("rto_max")?,
+                granularity: keys.read("rto_granularity")?,
+                floor: RtoFloor::Total,
+                estimator: RtoRule::Rfc,
+            },
+            limits: RetransmissionLimits {
+                init: keys.read("init_retries")?,
+                path: keys.read("path_retries")?,
+                association: keys.read("association_retries")?,
+            },
+            missing_reports: keys.read("dupthresh")?,
+            fast_retransmit: keys.read("fast_retransmit")?,
+            timer_defects: keys.read("timer_defects")?,
         },
         sack: SackConfig {
             every: keys.read("ack_every")?,
             eager: keys.flag("eager_sack")?,
             delay: keys.read("ack_delay")?,
+            non_renegable: keys.read("nr_sack")?,
         },
         heartbeat: HeartbeatConfig {
             interval: keys.read("heartbeat_interval")?,
             confirm: keys.read("confirm_paths")?,
         },
-        missing_reports: keys.read("dupthresh")?,
-        fast_retransmit: keys.read("fast_retransmit")?,
-        nr_sack: keys.read("nr_sack")?,
-        chunk_overhead: keys.read("chunk_overhead")?,
         data_is_cookie_ack: keys.flag("data_is_cookie_ack")?,
-        timer_defects: keys.read("timer_defects")?,
+        window: window(keys)?,
+        buffers: SctpBufferConfig {
+            send: keys.read("send_buffer")?,
+            receive: keys.read("receive_buffer")?,
+            chunk_overhead: keys.read("chunk_overhead")?,
+        },
+        cmt: match keys.text("kind")? {
+            "cmt-sctp" => Some(concurrent(keys)?),
+            _ => None,
+        },
+    })
+}
+
+fn window(keys: &Table) -> Option<SctpWindowConfig> {
+    // Absent where bursts have no limit.
+    let burst = keys.read::<u32>("max_burst").unwrap_or(u32::MAX);
+    Some(SctpWindowConfig {
+        initial: keys.read("initial_cwnd")?,
+        initial_ssthresh: Some(keys.read::<Bytes>("initial_ssthresh")?).filter(|bytes| *bytes != Bytes::MAX),
+        idle_decay: keys.read("idle_decay")?,
         burst: match keys.text("burst")? {
             "packets" => MaxBurst::Packets(burst),
             "use-it-or-lose-it" => MaxBurst::UseItOrLoseIt(burst),
             "window-limiting" => MaxBurst::WindowLimiting(burst),
             _ => MaxBurst::Unlimited,
         },
-        initial_cwnd: keys.read("initial_cwnd")?,
-        initial_ssthresh: Some(keys.read::<Bytes>("initial_ssthresh")?).filter(|bytes| *bytes != Bytes::MAX),
-        idle_decay: keys.read("idle_decay")?,
-        send_buffer: keys.read("send_buffer")?,
-        receive_buffer: keys.read("receive_buffer")?,
-        cmt: match keys.text("kind")? {
-            "cmt-sctp" => Some(CmtConfig {
-                retransmission: keys.read("retransmission")?,
-                split: keys.read("buffer_split")?,
-                // Absent where buffers are not split, and where chunks are not rescheduled.
-                split_by: keys.read("buffer_split_by").unwrap_or(Occupancy::Queued),
-                window_update: keys.read("window_update")?,
-                reductions: keys.read("reductions")?,
-                rescheduling: Rescheduling {
-                    at: keys.read("rescheduling")?,
-                    threshold: keys.read("rescheduling_threshold").unwrap_or(Ratio::ZERO),
-                    reduces: keys.flag("rescheduling_reduces").unwrap_or(false),
-                },
-                delayed_ack: keys.read("delayed_ack")?,
-            }),
-            _ => None,
+    })
+}
+
+fn concurrent(keys: &Table) -> Option<CmtConfig> {
+    Some(CmtConfig {
+        retransmission: keys.read("retransmission")?,
+        split: keys.read("buffer_split")?,
+        // Absent where buffers are not split, and where chunks are not rescheduled.
+        split_by: keys.read("buffer_split_by").unwrap_or(Occupancy::Queued),
+        window_update: keys.read("window_update")?,
+        reductions: keys.read("reductions")?,
+        rescheduling: Rescheduling {
+            at: keys.read("rescheduling")?,
+            threshold: keys.read("rescheduling_threshold").unwrap_or(Ratio::ZERO),
+            reduces: keys.flag("rescheduling_reduces").unwrap_or(false),
         },
+        delayed_ack: keys.read("delayed_ack")?,
     })
 }
 

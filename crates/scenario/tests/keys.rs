@@ -300,7 +300,7 @@ fn each_key_of_associations_reaches_the_model() {
         transport.sctp.clone().expect("an association").config
     };
     let usual = config("");
-    assert_eq!((usual.ip_header.0, usual.largest_chunk().0), (20, 1468));
+    assert_eq!((usual.packet.ip_header.0, usual.largest_chunk().0), (20, 1468));
     for key in [
         "mss = \"1000B\"",
         "header = \"52B\"",

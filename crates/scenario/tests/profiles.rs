@@ -15,7 +15,8 @@ use transport::config::{
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
     BufferSplit, CmtConfig, FastRetransmit, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Reductions,
-    Rescheduling, RetransmissionPolicy, SackConfig, WindowUpdate,
+    Rescheduling, RetransmissionPolicy, SackConfig, SctpBufferConfig, SctpRecoveryConfig, SctpWindowConfig,
+    WindowUpdate,
 };
 use units::{Bytes, Nanos, Ratio};
 
@@ -368,6 +369,13 @@ fn subflows_differ_where_the_profile_says_so() {
     assert_eq!(names("rfc"), ("newreno", "minrtt"));
 }
 
+/// RFC 9260, with the buffers of all profiles.
+fn usual_association() -> SctpConfig {
+    let usual = SctpConfig::default();
+    let size = Bytes(4_000_000);
+    SctpConfig { buffers: SctpBufferConfig { send: size, receive: size, ..usual.buffers }, ..usual }
+}
+
 /// Decisions of the text of the document, and RFC 4960 section 15.
 #[test]
 fn inet() {
@@ -375,14 +383,16 @@ fn inet() {
     assert_eq!(transport.congestion.as_ref().map(Choice::name), Some("sctp"));
     let sctp = transport.sctp.expect("associations");
     assert_eq!(sctp.scheduler.as_ref().map(Choice::name), Some("primary_first"));
+    let usual = usual_association();
     let wanted = SctpConfig {
-        rto: rto(3000, 1000, 60_000, 1, RtoFloor::Total),
+        recovery: SctpRecoveryConfig { rto: rto(3000, 1000, 60_000, 1, RtoFloor::Total), ..usual.recovery },
         heartbeat: HeartbeatConfig { interval: Nanos::from_secs(30), confirm: false },
-        burst: MaxBurst::UseItOrLoseIt(4),
-        initial_cwnd: InitialWindow::Rfc4960,
+        window: SctpWindowConfig {
+            initial: InitialWindow::Rfc4960,
+            burst: MaxBurst::UseItOrLoseIt(4),
+            ..usual.window
+        },
         data_is_cookie_ack: true,
-        send_buffer: Bytes(4_000_000),
-        receive_buffer: Bytes(4_000_000),
         cmt: Some(CmtConfig {
             retransmission: RetransmissionPolicy::LowestRtt,
             split: BufferSplit::Both,
@@ -396,7 +406,7 @@ fn inet() {
             },
             delayed_ack: true,
         }),
-        ..SctpConfig::default()
+        ..usual
     };
     assert_eq!(*sctp.config, wanted);
     assert_eq!(self::transport("inet", "tcp").tcp.ack.every, 1);
@@ -410,17 +420,22 @@ fn freebsd() {
     assert_eq!((congestion.name(), congestion.options.choice("rules").as_str()), ("sctp", "freebsd"));
     let sctp = transport.sctp.expect("associations");
     assert_eq!(sctp.scheduler.as_ref().map(Choice::name), Some("roundrobin_pass"));
+    let usual = usual_association();
     let wanted = SctpConfig {
-        rto: rto(3000, 1000, 60_000, 1, RtoFloor::Total),
-        burst: MaxBurst::WindowLimiting(4),
-        initial_cwnd: InitialWindow::Bytes(Bytes(4464)),
-        chunk_overhead: Bytes(256),
-        fast_retransmit: FastRetransmit::All,
-        sack: SackConfig { eager: true, ..SctpConfig::default().sack },
+        recovery: SctpRecoveryConfig {
+            rto: rto(3000, 1000, 60_000, 1, RtoFloor::Total),
+            fast_retransmit: FastRetransmit::All,
+            ..usual.recovery
+        },
+        window: SctpWindowConfig {
+            initial: InitialWindow::Bytes(Bytes(4464)),
+            burst: MaxBurst::WindowLimiting(4),
+            idle_decay: false,
+            ..usual.window
+        },
+        buffers: SctpBufferConfig { chunk_overhead: Bytes(256), ..usual.buffers },
+        sack: SackConfig { eager: true, ..usual.sack },
         data_is_cookie_ack: true,
-        idle_decay: false,
-        send_buffer: Bytes(4_000_000),
-        receive_buffer: Bytes(4_000_000),
         cmt: Some(CmtConfig {
             retransmission: RetransmissionPolicy::LargestWindow,
             // Absent in the file, since buffers are not split.
@@ -429,7 +444,7 @@ fn freebsd() {
             delayed_ack: false,
             ..CmtConfig::default()
         }),
-        ..SctpConfig::default()
+        ..usual
     };
     assert_eq!(*sctp.config, wanted);
 }
@@ -447,13 +462,10 @@ fn rfc_of_associations() {
             ..CmtConfig::default()
         }
     );
-    let wanted = SctpConfig {
-        rto: rto(1000, 1000, 60_000, 100, RtoFloor::Total),
-        send_buffer: Bytes(4_000_000),
-        receive_buffer: Bytes(4_000_000),
-        cmt: Some(cmt),
-        ..SctpConfig::default()
-    };
+    let usual = usual_association();
+    let recovery =
+        SctpRecoveryConfig { rto: rto(1000, 1000, 60_000, 100, RtoFloor::Total), ..usual.recovery };
+    let wanted = SctpConfig { recovery, cmt: Some(cmt), ..usual };
     assert_eq!(*sctp.config, wanted);
 }
 

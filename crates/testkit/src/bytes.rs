@@ -43,7 +43,7 @@ impl ByteCheck {
     pub(crate) fn associations(config: &SctpConfig) -> Self {
         let mut check = Self::new(&TcpConfig::default(), None);
         for settings in &mut check.settings {
-            *settings = EndSettings::of_association(config.overhead, Arc::clone(&settings.addresses));
+            *settings = EndSettings::of_association(config.packet.overhead, Arc::clone(&settings.addresses));
         }
         check
     }

@@ -34,7 +34,7 @@ fn a_loss_episode() {
 #[test]
 fn a_failover() {
     let mut config = SctpConfig::default();
-    config.limits.path = 1;
+    config.recovery.limits.path = 1;
     let cut = Fault::Cut { wire: 0, from: SimTime::from_millis(250), until: SimTime::from_secs(60) };
     compare("failover", sctp_pair(&config, "sctp", 2), vec![wire(20), wire(40)], 24 * 1452, vec![cut]);
 }
@@ -44,7 +44,8 @@ fn a_failover() {
 #[test]
 fn reordering_between_paths() {
     let cmt = Some(CmtConfig { delayed_ack: false, ..CmtConfig::default() });
-    let config = SctpConfig { cmt, initial_ssthresh: Some(Bytes(12_000)), ..SctpConfig::default() };
+    let mut config = SctpConfig { cmt, ..SctpConfig::default() };
+    config.window.initial_ssthresh = Some(Bytes(12_000));
     let ends = || sctp_pair_with(&config, "sctp", "roundrobin", 2);
     compare("cm-1-reordering", ends(), vec![wire(10), wire(60)], 60 * 1452, Vec::new());
     compare("cm-1-loss", ends(), vec![wire(10), wire(60)], 60 * 1452, vec![lost(1, 6)]);

@@ -198,7 +198,9 @@ fn a_heartbeat_is_returned_unchanged() {
 /// RFC 9260 section 6.2: "The dropped DATA chunk(s) MUST NOT be included in the SACK chunk, as they were not accepted."
 #[test]
 fn a_full_buffer_drops_new_chunks_and_says_so() {
-    let mut client = established(&SctpConfig { receive_buffer: Bytes(2000), ..SctpConfig::default() });
+    let mut config = SctpConfig::default();
+    config.buffers.receive = Bytes(2000);
+    let mut client = established(&config);
     let sack = |packets: Vec<SctpPacket>| {
         let mut sacks = packets.into_iter().filter_map(|packet| match packet.control {
             Control::Sack(sack) => Some(sack),

@@ -57,7 +57,8 @@ fn concurrent(delayed_ack: bool) -> SctpConfig {
 fn cm_1_reordering_between_paths_is_no_loss() {
     for delayed_ack in [false, true] {
         // A threshold keeps slow start from filling the queue of the fast path, which has no end.
-        let config = SctpConfig { initial_ssthresh: Some(Bytes(50_000)), ..concurrent(delayed_ack) };
+        let mut config = concurrent(delayed_ack);
+        config.window.initial_ssthresh = Some(Bytes(50_000));
         let (client, server) = sctp_pair(&config, "sctp", 2);
         let mut duo = Duo::new(client, server, vec![wire(10), wire(60)], Bytes(12_000_000));
         assert!(duo.run(SimTime::from_secs(60)));
@@ -104,7 +105,7 @@ proptest! {
         config in any_config(), control in any_control(), scheduler in any_scheduler(), paths in 1u8..4, download in any::<bool>(),
         faults in vec(fault(3), 0..12), seed in any::<u64>(), total in 1u64..300_000, slow in any::<bool>(),
     ) {
-        let total = total.min(config.message.0 * 200);
+        let total = total.min(config.streams.message.0 * 200);
         let (client, server) = sctp_pair_with(&config, control, scheduler, paths);
         let wires = (0..paths).map(|i| wire(10 + 40 * u64::from(i))).collect();
         let mut duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_chunks(&config);

@@ -11,7 +11,7 @@ use proptest::test_runner::RngSeed;
 use testkit::setups::{congestion, scheduler, sctp_end};
 use transport::Role;
 use transport::packet::Packet;
-use transport::sctp::config::{BufferSplit, CmtConfig, InitialWindow, MaxBurst};
+use transport::sctp::config::{BufferSplit, CmtConfig, InitialWindow, MaxBurst, SctpWindowConfig};
 use transport::sctp::lifecycle::State;
 use transport::sctp::tsn::StreamId;
 use transport::sctp::{Association, AssociationSetup, Delivery, SctpConfig, UserMessage};
@@ -167,7 +167,9 @@ fn a_loss_blocks_its_own_stream_alone() {
 #[test]
 fn non_renegable_sacks_empty_the_send_buffer() {
     for (nr_sack, held) in [(false, 8 * 1452), (true, 1452)] {
-        let mut pair = Pair::new(&SctpConfig { nr_sack, ..SctpConfig::default() });
+        let mut config = SctpConfig::default();
+        config.sack.non_renegable = nr_sack;
+        let mut pair = Pair::new(&config);
         pair.run(SimTime::from_secs(1), |_, _| false);
         (0..8).for_each(|_| pair.send(0, false, 1452));
         // The first chunk is lost, whenever it is sent.
@@ -218,13 +220,13 @@ fn an_abort_is_told_to_the_peer() {
 #[test]
 fn daps_sends_a_later_block_over_the_slow_path_at_once() {
     let cmt = CmtConfig { split: BufferSplit::Off, ..CmtConfig::default() };
-    let config = SctpConfig {
-        initial_cwnd: InitialWindow::Bytes(Bytes(2 * 1468)),
+    let window = SctpWindowConfig {
+        initial: InitialWindow::Bytes(Bytes(2 * 1468)),
         burst: MaxBurst::Unlimited,
         idle_decay: false,
-        cmt: Some(cmt),
-        ..SctpConfig::default()
+        ..SctpConfig::default().window
     };
+    let config = SctpConfig { window, cmt: Some(cmt), ..SctpConfig::default() };
     let mut pair = Pair::with(&config, ("sctp", "daps"), &[10, 30]);
     pair.run(SimTime::from_secs(1), |_, _| false);
     (0..8).for_each(|_| pair.send(0, false, 1452));
@@ -246,7 +248,7 @@ fn daps_sends_a_later_block_over_the_slow_path_at_once() {
 #[test]
 fn what_was_planned_for_a_path_that_fails_leaves_by_another() {
     let mut config = SctpConfig { cmt: Some(CmtConfig::default()), ..SctpConfig::default() };
-    config.limits.path = 0;
+    config.recovery.limits.path = 0;
     let mut pair = Pair::with(&config, ("sctp", "daps"), &[10, 30]);
     pair.run(SimTime::from_secs(1), |_, _| false);
     (0..200).for_each(|_| pair.send(0, false, 1452));
@@ -311,7 +313,8 @@ proptest! {
         faults in vec((0u64..200, 0u8..4, 1u64..400), 0..40), burst_of_losses in 0u64..60,
     ) {
         // The server discards nothing.
-        let config = SctpConfig { receive_buffer: Bytes(10_000_000), ..config };
+        let mut config = config;
+        config.buffers.receive = Bytes(10_000_000);
         let mut pair = Pair::with(&config, (control, scheduling), &delays);
         // The size tells messages apart.
         let messages: Vec<_> =

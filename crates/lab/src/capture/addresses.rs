@@ -91,7 +91,7 @@ impl Addresses {
         ends.map(|node| {
             let addresses = self.addresses_of(node, is_ipv6(flow));
             if let Some(sctp) = &flow.transport.sctp {
-                return EndSettings::of_association(sctp.config.overhead, addresses);
+                return EndSettings::of_association(sctp.config.packet.overhead, addresses);
             }
             let mut settings = EndSettings::new(&flow.transport.tcp, mptcp, addresses);
             if let Some(udp) = flow.transport.udp {

@@ -125,7 +125,7 @@ fn writable_at(proxy: &Proxy, flow: &Flow) -> Result<(), String> {
 fn headers(Flow { transport, .. }: &Flow) -> (Bytes, [Bytes; 2]) {
     match (&transport.udp, &transport.sctp) {
         (Some(udp), _) => (udp.header, UDP_HEADERS),
-        (None, Some(sctp)) => (sctp.config.ip_header + COMMON_HEADER, SCTP_HEADERS),
+        (None, Some(sctp)) => (sctp.config.packet.ip_header + COMMON_HEADER, SCTP_HEADERS),
         (None, None) => (transport.tcp.segment.header, TCP_HEADERS),
     }
 }

@@ -65,7 +65,7 @@ impl Protocol {
     /// Streams of an association.
     pub(crate) fn streams(&self) -> Option<u16> {
         match self {
-            Self::Association { config, .. } => Some(config.streams),
+            Self::Association { config, .. } => Some(config.streams.count),
             Self::Stream { .. } | Self::Datagrams(_) => None,
         }
     }

@@ -112,10 +112,10 @@ impl Association {
         debug_assert_eq!(scheduler.is_some(), config.cmt.is_some(), "a scheduler for concurrent transfer");
         let own = Init {
             tag,
-            window: window_field(config.receive_buffer),
+            window: window_field(config.buffers.receive),
             streams: u16::MAX,
             addresses: AddressList::new(paths.iter().filter_map(|pair| pair.local))
-                .over_ipv6(config.ip_header == IPV6_HEADER),
+                .over_ipv6(config.packet.ip_header == IPV6_HEADER),
         };
         Self {
             life: Lifecycle::new(own),
@@ -127,8 +127,8 @@ impl Association {
             received: ReceptionMap::default(),
             sack: SackTimer::new(config.sack),
             reassembly: Reassembly::default(),
-            reader: Reader { delivered: Bytes::ZERO, advertised: config.receive_buffer },
-            fast: FastLane::new(config.fast_retransmit),
+            reader: Reader { delivered: Bytes::ZERO, advertised: config.buffers.receive },
+            fast: FastLane::new(config.recovery.fast_retransmit),
             opportunity: true,
             placement: scheduler.map(Placement::new),
             config,
@@ -156,18 +156,23 @@ impl Association {
 
     /// Appends `bytes` of one of the streams, as messages that are ordered or not as the settings say.
     pub fn write_on(&mut self, stream: StreamId, bytes: Bytes) {
-        debug_assert!(stream.0 < self.config.streams, "stream {} of {}", stream.0, self.config.streams);
+        debug_assert!(
+            stream.0 < self.config.streams.count,
+            "stream {} of {}",
+            stream.0,
+            self.config.streams.count
+        );
         let mut left = bytes;
         while left > Bytes::ZERO {
-            let size = left.min(self.config.message);
-            self.send(UserMessage { stream, unordered: self.config.unordered, size });
+            let size = left.min(self.config.streams.message);
+            self.send(UserMessage { stream, unordered: self.config.streams.unordered, size });
             left -= size;
         }
     }
 
     /// Size of the user messages that a byte stream is cut into.
     pub fn message_size(&self) -> Bytes {
-        self.config.message
+        self.config.streams.message
     }
 
     /// No more messages.
@@ -195,8 +200,8 @@ impl Association {
         if !self.life.may_write() {
             return Bytes::ZERO;
         }
-        let free = self.config.send_buffer.saturating_sub(self.send_buffered());
-        let message = self.config.message;
+        let free = self.config.buffers.send.saturating_sub(self.send_buffered());
+        let message = self.config.streams.message;
         // A message larger than the buffer waits until that is empty.
         if self.send_buffered() == Bytes::ZERO {
             free.max(message)
@@ -207,20 +212,21 @@ impl Association {
 
     /// User data written and not cumulatively acknowledged; without what NR-SACKs have acknowledged.
     pub fn send_buffered(&self) -> Bytes {
-        let kept = if self.config.nr_sack { self.outqueue.arrived() } else { Bytes::ZERO };
+        let kept = if self.config.sack.non_renegable { self.outqueue.arrived() } else { Bytes::ZERO };
         self.outgoing.bytes() + self.outqueue.bytes() - kept
     }
 
     /// The part of the window of the peer that nothing in flight uses.
     fn peer_free(&self) -> Bytes {
-        let overhead = self.config.chunk_overhead * self.outqueue.chunks_in_flight();
+        let overhead = self.config.buffers.chunk_overhead * self.outqueue.chunks_in_flight();
         self.peer_window.saturating_sub(self.outqueue.in_flight() + overhead)
     }
 
     /// The same without what planned chunks will use.
     fn peer_unplanned(&self) -> Bytes {
         let planned = self.outqueue.planned();
-        self.peer_free().saturating_sub(planned.bytes() + self.config.chunk_overhead * planned.chunks())
+        self.peer_free()
+            .saturating_sub(planned.bytes() + self.config.buffers.chunk_overhead * planned.chunks())
     }
 
     /// User data cumulatively acknowledged.
@@ -254,8 +260,8 @@ impl Association {
     /// Reading has opened the window: a sender that waits for it is told. Small steps are not worth a
     /// SACK (RFC 9260 section 6.2).
     fn update_window(&mut self) {
-        let enough = self.config.payload.min(Bytes(self.config.receive_buffer.0 / 2));
-        if self.reader.advertised < self.config.payload
+        let enough = self.config.packet.payload.min(Bytes(self.config.buffers.receive.0 / 2));
+        if self.reader.advertised < self.config.packet.payload
             && self.receive_window() >= enough + self.reader.advertised
         {
             self.reader.advertised = self.receive_window();
@@ -276,8 +282,8 @@ impl Association {
 
     /// The window that it would advertise now.
     pub fn receive_window(&self) -> Bytes {
-        let overhead = self.config.chunk_overhead * self.reassembly.pieces();
-        self.config.receive_buffer.saturating_sub(self.reassembly.buffered() + overhead)
+        let overhead = self.config.buffers.chunk_overhead * self.reassembly.pieces();
+        self.config.buffers.receive.saturating_sub(self.reassembly.buffered() + overhead)
     }
 
     /// When `on_timeout` is due.
@@ -401,7 +407,7 @@ impl Association {
         let Some(peer) = self.life.peer() else { return };
         self.peer_window = Bytes(u64::from(peer.window));
         self.paths.get_mut(PathId::FIRST).usable_since.get_or_insert(now);
-        if self.config.initial_ssthresh.is_none() {
+        if self.config.window.initial_ssthresh.is_none() {
             let window = self.peer_window;
             self.paths.iter_mut().for_each(|path| path.window.limit_slow_start(window));
         }
@@ -427,8 +433,8 @@ impl Association {
         (self.outgoing, self.outqueue) = (Outgoing::default(), Outqueue::default());
         (self.received, self.reassembly) = (ReceptionMap::default(), Reassembly::default());
         self.sack = SackTimer::new(self.config.sack);
-        self.reader = Reader { delivered: Bytes::ZERO, advertised: self.config.receive_buffer };
-        self.fast = FastLane::new(self.config.fast_retransmit);
+        self.reader = Reader { delivered: Bytes::ZERO, advertised: self.config.buffers.receive };
+        self.fast = FastLane::new(self.config.recovery.fast_retransmit);
         self.establish(now, None);
         self.check();
     }
@@ -470,7 +476,7 @@ fn new_paths(config: &SctpConfig, congestion: &NewCongestion, paths: Vec<Address
     let control = CongestionSetup {
         mss: chunk,
         initial_window: config.initial_window(),
-        initial_ssthresh: config.initial_ssthresh.unwrap_or(Bytes::MAX),
+        initial_ssthresh: config.window.initial_ssthresh.unwrap_or(Bytes::MAX),
         growth: Growth { slow_start_limit: 1, byte_counting: true },
         ssthresh_from: SsthreshFrom::Cwnd,
         paced: false,
@@ -484,10 +490,10 @@ fn new_paths(config: &SctpConfig, congestion: &NewCongestion, paths: Vec<Address
             (chunk, config.burst_unit()),
             config.cmt.map_or(Reductions::Once, |cmt| cmt.reductions),
         ),
-        timer: PathTimer::new(config.rto),
+        timer: PathTimer::new(config.recovery.rto),
         reach: Reachability::new(
             config.heartbeat,
-            config.limits.path,
+            config.recovery.limits.path,
             index == 0,
             u64::from(tag.0) ^ (index as u64) << 32,
         ),

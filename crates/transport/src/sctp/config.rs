@@ -8,53 +8,86 @@ use crate::sctp::chunk::{COMMON_HEADER, DATA_HEADER};
 /// One end of an association.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SctpConfig {
+    /// Sizes of packets.
+    pub packet: PacketConfig,
+    /// Streams and their messages.
+    pub streams: StreamConfig,
+    /// Retransmissions, and when an end gives up.
+    pub recovery: SctpRecoveryConfig,
+    /// When and how the receiver acknowledges.
+    pub sack: SackConfig,
+    /// HEARTBEATs.
+    pub heartbeat: HeartbeatConfig,
+    /// DATA that arrives before the COOKIE ACK stands for it; otherwise it is discarded (RFC 9260 section 6).
+    pub data_is_cookie_ack: bool,
+    /// Congestion window of each path.
+    pub window: SctpWindowConfig,
+    /// Memory at both ends.
+    pub buffers: SctpBufferConfig,
+    /// Concurrent transfer over all paths; `None`: one path at a time.
+    pub cmt: Option<CmtConfig>,
+}
+
+/// Sizes of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketConfig {
     /// Largest user data of a packet that carries one DATA chunk.
     pub payload: Bytes,
     /// Bytes of the IP header.
     pub ip_header: Bytes,
     /// Further bytes per packet on the wire (tunnel, link framing).
     pub overhead: Bytes,
+}
+
+/// Streams and their messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamConfig {
+    /// Streams that this end sends on; messages are in order within each.
+    pub count: u16,
     /// User messages of a byte stream are this long.
     pub message: Bytes,
-    /// Streams that this end sends on; messages are in order within each.
-    pub streams: u16,
     /// Messages that are written have no order, not even within their stream.
     pub unordered: bool,
+}
+
+/// Retransmissions, and when an end gives up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SctpRecoveryConfig {
     /// Retransmission timer of each path.
     pub rto: RtoConfig,
     /// After how many retransmissions an end gives up.
     pub limits: RetransmissionLimits,
-    /// When the receiver acknowledges.
-    pub sack: SackConfig,
-    /// HEARTBEATs.
-    pub heartbeat: HeartbeatConfig,
     /// Missing reports that mean a loss.
     pub missing_reports: u32,
     /// Fast retransmissions that leave whatever the window is.
     pub fast_retransmit: FastRetransmit,
-    /// SACKs are non-renegable: the sender keeps nothing that a gap block has acknowledged.
-    pub nr_sack: bool,
-    /// Charged beside user data: by the sender to the window of the peer for each chunk in flight, by the receiver to its own
-    /// for each piece that waits for others.
-    pub chunk_overhead: Bytes,
-    /// DATA that arrives before the COOKIE ACK stands for it; otherwise it is discarded (RFC 9260 section 6).
-    pub data_is_cookie_ack: bool,
     /// Faults of the timer T3-rtx that a real stack has.
     pub timer_defects: TimerDefects,
-    /// Bursts of new data.
-    pub burst: MaxBurst,
-    /// Initial congestion window of a path.
-    pub initial_cwnd: InitialWindow,
+}
+
+/// Congestion window of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SctpWindowConfig {
+    /// At the start.
+    pub initial: InitialWindow,
     /// Initial slow-start threshold; `None`: the receive buffer that the peer announces.
     pub initial_ssthresh: Option<Bytes>,
     /// The window decays while a path carries nothing (RFC 9260 section 7.2.1).
     pub idle_decay: bool,
+    /// Bursts of new data.
+    pub burst: MaxBurst,
+}
+
+/// Memory at both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SctpBufferConfig {
     /// User data written and not cumulatively acknowledged.
-    pub send_buffer: Bytes,
+    pub send: Bytes,
     /// User data that has arrived and was not read.
-    pub receive_buffer: Bytes,
-    /// Concurrent transfer over all paths; `None`: one path at a time.
-    pub cmt: Option<CmtConfig>,
+    pub receive: Bytes,
+    /// Charged beside user data: by the sender to the window of the peer for each chunk in flight, by the receiver to its own
+    /// for each piece that waits for others.
+    pub chunk_overhead: Bytes,
 }
 
 /// Faults of the timer T3-rtx in FreeBSD (libusrsctp 0.9.5), for comparisons with it.
@@ -249,6 +282,8 @@ pub struct SackConfig {
     pub eager: bool,
     /// Otherwise after this long.
     pub delay: Nanos,
+    /// SACKs are non-renegable: the sender keeps nothing that a gap block has acknowledged.
+    pub non_renegable: bool,
 }
 
 /// HEARTBEATs (RFC 9260 sections 5.4 and 8.3).
@@ -276,15 +311,17 @@ pub enum MaxBurst {
 impl SctpConfig {
     /// PMDCS: the largest DATA chunk, header included, that fits into a packet.
     pub fn largest_chunk(&self) -> Bytes {
-        self.payload + DATA_HEADER
+        self.packet.payload + DATA_HEADER
     }
 
     /// Initial congestion window, as for IPv4 addresses.
     pub fn initial_window(&self) -> Bytes {
         let between = |unit: Bytes, least: u64| (unit * 4).min((unit * 2).max(Bytes(least)));
-        match self.initial_cwnd {
+        match self.window.initial {
             InitialWindow::Rfc9260 => between(self.largest_chunk(), 4404),
-            InitialWindow::Rfc4960 => between(self.ip_header + COMMON_HEADER + self.largest_chunk(), 4380),
+            InitialWindow::Rfc4960 => {
+                between(self.packet.ip_header + COMMON_HEADER + self.largest_chunk(), 4380)
+            }
             InitialWindow::Bytes(bytes) => bytes,
         }
     }
@@ -292,8 +329,8 @@ impl SctpConfig {
     /// Bytes that a packet counts where bursts are limited: PMDCS, with window limiting the MTU (`sctp_chunk_output`), which lets five
     /// packets leave where four are the limit.
     pub fn burst_unit(&self) -> Bytes {
-        match self.burst {
-            MaxBurst::WindowLimiting(_) => self.ip_header + COMMON_HEADER + self.largest_chunk(),
+        match self.window.burst {
+            MaxBurst::WindowLimiting(_) => self.packet.ip_header + COMMON_HEADER + self.largest_chunk(),
             _ => self.largest_chunk(),
         }
     }
@@ -323,35 +360,36 @@ impl Default for SctpConfig {
     /// The values of RFC 9260 section 16 over IPv4 and Ethernet; buffers that do not bind.
     fn default() -> Self {
         Self {
-            payload: Bytes(1452),
-            ip_header: Bytes(20),
-            overhead: Bytes(0),
-            message: Bytes(1452),
-            streams: 1,
-            unordered: false,
-            rto: RtoConfig {
-                initial: Nanos::from_secs(1),
-                min: Nanos::from_secs(1),
-                max: Nanos::from_secs(60),
-                granularity: Nanos::from_millis(1),
-                floor: RtoFloor::Total,
-                estimator: RtoRule::Rfc,
+            packet: PacketConfig { payload: Bytes(1452), ip_header: Bytes(20), overhead: Bytes(0) },
+            streams: StreamConfig { count: 1, message: Bytes(1452), unordered: false },
+            recovery: SctpRecoveryConfig {
+                rto: RtoConfig {
+                    initial: Nanos::from_secs(1),
+                    min: Nanos::from_secs(1),
+                    max: Nanos::from_secs(60),
+                    granularity: Nanos::from_millis(1),
+                    floor: RtoFloor::Total,
+                    estimator: RtoRule::Rfc,
+                },
+                limits: RetransmissionLimits { init: 8, path: 5, association: 10 },
+                missing_reports: 3,
+                fast_retransmit: FastRetransmit::Single,
+                timer_defects: TimerDefects::Absent,
             },
-            limits: RetransmissionLimits { init: 8, path: 5, association: 10 },
-            sack: SackConfig { every: 2, eager: false, delay: Nanos::from_millis(200) },
+            sack: SackConfig { every: 2, eager: false, delay: Nanos::from_millis(200), non_renegable: false },
             heartbeat: HeartbeatConfig { interval: Nanos::from_secs(30), confirm: true },
-            missing_reports: 3,
-            fast_retransmit: FastRetransmit::Single,
-            nr_sack: false,
-            chunk_overhead: Bytes::ZERO,
             data_is_cookie_ack: false,
-            timer_defects: TimerDefects::Absent,
-            burst: MaxBurst::Packets(4),
-            initial_cwnd: InitialWindow::Rfc9260,
-            initial_ssthresh: None,
-            idle_decay: true,
-            send_buffer: Bytes(100_000_000),
-            receive_buffer: Bytes(100_000_000),
+            window: SctpWindowConfig {
+                initial: InitialWindow::Rfc9260,
+                initial_ssthresh: None,
+                idle_decay: true,
+                burst: MaxBurst::Packets(4),
+            },
+            buffers: SctpBufferConfig {
+                send: Bytes(100_000_000),
+                receive: Bytes(100_000_000),
+                chunk_overhead: Bytes::ZERO,
+            },
             cmt: None,
         }
     }
@@ -378,12 +416,16 @@ mod tests {
     #[test]
     fn sp_1_initial_window() {
         let window = |chunk: u64| {
-            let config = SctpConfig { payload: Bytes(chunk - 16), ..SctpConfig::default() };
+            let mut config = SctpConfig::default();
+            config.packet.payload = Bytes(chunk - 16);
             config.initial_window()
         };
         assert_eq!([window(1452), window(1500)], [Bytes(4404), Bytes(4404)]);
         assert_eq!([window(1000), window(9000)], [Bytes(4000), Bytes(18_000)]);
-        let of = |initial_cwnd| SctpConfig { initial_cwnd, ..SctpConfig::default() }.initial_window();
+        let of = |initial| {
+            let window = SctpWindowConfig { initial, ..SctpConfig::default().window };
+            SctpConfig { window, ..SctpConfig::default() }.initial_window()
+        };
         assert_eq!(of(InitialWindow::Rfc4960), Bytes(4380));
         assert_eq!(of(InitialWindow::Bytes(Bytes(4464))), Bytes(4464));
     }

@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn one_chunk_is_timed_at_a_time_and_none_that_was_sent_twice() {
-        let mut timer = PathTimer::new(SctpConfig::default().rto);
+        let mut timer = PathTimer::new(SctpConfig::default().recovery.rto);
         let at = SimTime::from_millis;
         timer.on_sent(at(0), Tsn(0), false);
         timer.on_sent(at(1), Tsn(1), false);

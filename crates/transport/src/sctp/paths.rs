@@ -218,7 +218,7 @@ mod tests {
             offload: false,
         };
         let row = *Registry::builtin().get("sctp").expect("a registered congestion control");
-        let mut timer = PathTimer::new(config.rto);
+        let mut timer = PathTimer::new(config.recovery.rto);
         timer.sample(SimTime::ZERO, Nanos::from_millis(srtt));
         Path {
             pair: AddressPair { local: None, remote: None },
@@ -228,7 +228,7 @@ mod tests {
                 Reductions::Once,
             ),
             timer,
-            reach: Reachability::new(config.heartbeat, config.limits.path, true, 0),
+            reach: Reachability::new(config.heartbeat, config.recovery.limits.path, true, 0),
             stats: PathStats::default(),
             losses: LossEstimate::default(),
             blocked_until: SimTime::ZERO,

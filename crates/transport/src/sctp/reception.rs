@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn every_second_packet_or_after_the_delay() {
         let delay = Nanos::from_millis(200);
-        let mut timer = SackTimer::new(SackConfig { every: 2, eager: true, delay });
+        let mut timer = SackTimer::new(SackConfig { every: 2, eager: true, delay, non_renegable: false });
         timer.on_packet(SimTime::ZERO, PathId(0), false);
         assert_eq!((timer.is_due(), timer.take()), (true, 1), "the first is acknowledged at once");
         timer.on_packet(SimTime::ZERO, PathId(0), false);
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!((timer.is_due(), timer.take()), (true, 1));
         timer.on_departure();
         assert!(!timer.is_pending(), "nothing waits");
-        let mut timer = SackTimer::new(SackConfig { every: 2, eager: false, delay });
+        let mut timer = SackTimer::new(SackConfig { every: 2, eager: false, delay, non_renegable: false });
         timer.on_packet(SimTime::from_millis(5), PathId(1), false);
         assert_eq!(
             (timer.is_due(), timer.due(), timer.path()),

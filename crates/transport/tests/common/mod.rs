@@ -13,9 +13,9 @@ use units::{Bytes, Nanos, Ratio};
 /// Neither end gives up: the faults end, so must the transfer.
 pub fn patient() -> SctpConfig {
     let mut config = SctpConfig::default();
-    config.limits.init = 60;
-    config.limits.association = 200;
-    config.rto.max = Nanos::from_secs(8);
+    config.recovery.limits.init = 60;
+    config.recovery.limits.association = 200;
+    config.recovery.rto.max = Nanos::from_secs(8);
     config
 }
 
@@ -66,18 +66,18 @@ prop_compose! {
     ) -> SctpConfig {
         let mut config = patient();
         config.sack.every = every;
-        config.message = Bytes(message);
-        config.receive_buffer = Bytes(buffer.max(2 * message));
-        config.burst = burst;
+        config.streams.message = Bytes(message);
+        config.buffers.receive = Bytes(buffer.max(2 * message));
+        config.window.burst = burst;
         config.heartbeat.confirm = confirm;
-        config.idle_decay = idle_decay;
+        config.window.idle_decay = idle_decay;
         config.data_is_cookie_ack = data_is_cookie_ack;
-        config.limits.path = path_limit;
+        config.recovery.limits.path = path_limit;
         config.cmt = cmt;
-        config.nr_sack = nr_sack;
-        config.fast_retransmit = if all { FastRetransmit::All } else { FastRetransmit::Single };
-        config.chunk_overhead = Bytes(overhead);
-        config.timer_defects = [
+        config.sack.non_renegable = nr_sack;
+        config.recovery.fast_retransmit = if all { FastRetransmit::All } else { FastRetransmit::Single };
+        config.buffers.chunk_overhead = Bytes(overhead);
+        config.recovery.timer_defects = [
             TimerDefects::Absent, TimerDefects::LateRestart, TimerDefects::Starvation, TimerDefects::Both,
         ][defects];
         config

@@ -10,8 +10,9 @@ use scenario::{Part, Unsupported};
 use transport::config::RtoConfig;
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
-    BufferSplit, CmtConfig, FastRetransmit, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Reductions,
-    Rescheduling, RetransmissionLimits, RetransmissionPolicy, SackConfig, TimerDefects, WindowUpdate,
+    BufferSplit, CmtConfig, FastRetransmit, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy,
+    PacketConfig, Reductions, Rescheduling, RetransmissionLimits, RetransmissionPolicy, SackConfig,
+    SctpBufferConfig, SctpRecoveryConfig, SctpWindowConfig, StreamConfig, TimerDefects, WindowUpdate,
 };
 use units::{Bytes, Nanos};
 
@@ -134,31 +135,13 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         rules::CONGESTION,
     );
     let coupling = coupling.unwrap_or_default();
-    let SctpConfig {
-        payload,
-        ip_header,
-        overhead,
-        message,
-        streams,
-        unordered,
-        rto,
-        limits,
-        sack,
-        heartbeat,
-        missing_reports,
-        fast_retransmit,
-        nr_sack,
-        chunk_overhead,
-        data_is_cookie_ack,
-        timer_defects,
-        burst,
-        initial_cwnd,
-        initial_ssthresh,
-        idle_decay,
-        send_buffer,
-        receive_buffer,
-        cmt,
-    } = **config;
+    let SctpConfig { packet, streams, recovery, sack, heartbeat, data_is_cookie_ack, window, buffers, cmt } =
+        **config;
+    let PacketConfig { payload, ip_header, overhead } = packet;
+    let StreamConfig { count: streams, message, unordered } = streams;
+    let SctpRecoveryConfig { rto, limits, missing_reports, fast_retransmit, timer_defects } = recovery;
+    let SctpWindowConfig { initial: initial_cwnd, initial_ssthresh, idle_decay, burst } = window;
+    let SctpBufferConfig { send: send_buffer, receive: receive_buffer, chunk_overhead } = buffers;
     refused.unless(payload == Bytes(1452), part, rules::MSS);
     refused.unless(ip_header == Bytes(20), part, rules::HEADER);
     refused.unless((Bytes(8)..=LARGEST_MESSAGE).contains(&message), part, rules::MESSAGE);
@@ -177,7 +160,7 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
     let (split, delayed_ack) = concurrent(part, cmt.unwrap_or(SINGLE), refused);
     let settings = Settings {
         cmt: if cmt.is_some() { coupling } else { Cmt::Off },
-        nr_sack,
+        nr_sack: sack.non_renegable,
         dac: delayed_ack,
         split_send: split.at_sender(),
         split_receive: split.at_receiver(),
@@ -211,7 +194,7 @@ fn times(
 ) -> Vec<(String, u32)> {
     let RtoConfig { initial, min, max, granularity, floor: _, estimator: _ } = rto;
     refused.unless(granularity == MILLISECOND, part, rules::GRANULARITY);
-    let SackConfig { every: _, eager, delay } = sack;
+    let SackConfig { every: _, eager, delay, non_renegable: _ } = sack;
     refused.unless(eager, part, rules::EAGER);
     let whole = |time: &Nanos| time.0.is_multiple_of(MILLISECOND.0);
     refused.unless([initial, min, max, delay].iter().all(whole), part, rules::ACK_DELAY);

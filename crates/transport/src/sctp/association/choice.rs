@@ -26,7 +26,7 @@ impl Association {
 
     /// Asks the scheduler of concurrent transfer.
     fn ask(&mut self, now: SimTime, question: Question) -> Decision {
-        let next = self.outgoing.next_len(self.config.payload);
+        let next = self.outgoing.next_len(self.config.packet.payload);
         self.consult(now, question, next.unwrap_or(Bytes::ZERO), Placement::pick).unwrap_or(Decision::Wait)
     }
 
@@ -62,7 +62,7 @@ impl Association {
         let usable = self.paths.is_usable(id);
         let (queued, unsent) = (self.outqueue.queued_on(id), self.outqueue.planned().bytes_on(id));
         let available = usable && self.paths.has_room_behind(id, unsent) && self.has_share(id);
-        let send_buffer = self.share(self.config.send_buffer);
+        let send_buffer = self.share(self.config.buffers.send);
         let view = self.paths.get(id).show(self.config.largest_chunk(), usable, available, queued);
         SubflowView { send_window: self.peer_window, send_buffer, unsent, ..view }
     }
@@ -85,12 +85,12 @@ impl Association {
             Occupancy::Flight => (flight(id), self.paths.ids().map(flight).sum()),
         };
         // The sender keeps nothing that an NR-SACK has acknowledged.
-        let kept = if self.config.nr_sack && cmt.split_by == Occupancy::Queued {
+        let kept = if self.config.sack.non_renegable && cmt.split_by == Occupancy::Queued {
             self.outqueue.arrived_on(id)
         } else {
             Bytes::ZERO
         };
-        (!cmt.split.at_sender() || used - kept <= self.share(self.config.send_buffer))
+        (!cmt.split.at_sender() || used - kept <= self.share(self.config.buffers.send))
             && (!cmt.split.at_receiver() || used <= self.share(free + all))
     }
 
@@ -134,7 +134,7 @@ impl Association {
         may_send
             && arrived > Bytes::ZERO
             && !self.paths.get(id).window.in_recovery()
-            && (rule.at.at_sender() && due(self.config.send_buffer)
+            && (rule.at.at_sender() && due(self.config.buffers.send)
                 || rule.at.at_receiver()
                     && due(free + self.outqueue.bytes() - self.outqueue.planned().bytes()))
     }
@@ -161,7 +161,7 @@ impl Association {
         {
             return None;
         }
-        let next = self.outgoing.next_len(self.config.payload);
+        let next = self.outgoing.next_len(self.config.packet.payload);
         let question = match next {
             Some(len) if !self.peer_has_room(len) => Question::WindowFull,
             None if !self.outqueue.planned().is_empty() => return None,
@@ -196,13 +196,13 @@ impl Association {
         {
             self.plan_anew(now);
         }
-        while let Some(len) = self.outgoing.next_len(self.config.payload) {
+        while let Some(len) = self.outgoing.next_len(self.config.packet.payload) {
             if !self.peer_has_room(len) {
                 break;
             }
             let Decision::Send(index) = self.ask(now, Question::New) else { break };
             let offset = self.outgoing.offset();
-            let Some(chunk) = self.outgoing.take(self.config.payload) else { break };
+            let Some(chunk) = self.outgoing.take(self.config.packet.payload) else { break };
             self.outqueue.plan(PathId(index as u8), chunk, offset);
         }
     }

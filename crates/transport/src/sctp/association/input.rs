@@ -174,7 +174,7 @@ impl Association {
             duplicates: self.received.take_duplicates(),
             packets: packets.min(u32::from(u8::MAX)) as u8,
             gaps: self.received.gaps(),
-            kept: self.config.nr_sack,
+            kept: self.config.sack.non_renegable,
         }
     }
 
@@ -326,7 +326,7 @@ impl Association {
 
     /// Timer and error counters of a path that a SACK has acknowledged something of.
     fn note_answer(&mut self, now: SimTime, id: PathId, news: &PathNews, express: bool) {
-        let defects = self.config.timer_defects;
+        let defects = self.config.recovery.timer_defects;
         let late = express && defects.restarts_late();
         let path = self.paths.get_mut(id);
         if let Some(sample) = news.news.rtt {
@@ -375,7 +375,7 @@ impl Association {
         let each = config.cmt.is_some_and(|cmt| cmt.reductions == Reductions::Each);
         let recovering = if each { paths.recovery.is_some() } else { recovering };
         let loose = each && recovering && advanced;
-        let all = config.fast_retransmit == FastRetransmit::All;
+        let all = config.recovery.fast_retransmit == FastRetransmit::All;
         let repeats = |sent: &Sent| all && config.cmt.is_none() && highest >= sent.fast_until;
         let reports = |tsn: Tsn, sent: &Sent| match config.cmt {
             _ if sent.fast && !repeats(sent) => 0,
@@ -398,7 +398,7 @@ impl Association {
             path.timer.forget(tsn);
             news[sent.path.index()].lost = true;
         };
-        outqueue.strike(end, config.missing_reports, reports, &mut lost);
+        outqueue.strike(end, config.recovery.missing_reports, reports, &mut lost);
         self.paths.refresh_views();
         for (id, news) in self.paths.ids().zip(news) {
             if !news.lost {
@@ -427,8 +427,8 @@ impl Association {
         self.paths.unblock(now);
         self.sack.on_timeout(now);
         let retries = match self.life.established_at() {
-            None => self.config.limits.init,
-            Some(_) => self.config.limits.association,
+            None => self.config.recovery.limits.init,
+            Some(_) => self.config.recovery.limits.association,
         };
         self.life.on_timeout(now, retries, self.received.next());
         for id in self.paths.ids() {
@@ -443,7 +443,7 @@ impl Association {
             }
         }
         // RFC 9260 section 8.1: more errors in a row than Association.Max.Retrans mean that the peer is unreachable.
-        if self.paths.errors() > self.config.limits.association {
+        if self.paths.errors() > self.config.recovery.limits.association {
             self.life.abort("the peer cannot be reached");
         }
         if self.life.is_over() {
@@ -455,7 +455,7 @@ impl Association {
     /// T3-rtx of a path has expired (RFC 9260 section 6.3.3).
     fn on_retransmission_timeout(&mut self, now: SimTime, id: PathId) {
         let latest = self.latest_loss(now, id);
-        if self.config.timer_defects.restarts_late()
+        if self.config.recovery.timer_defects.restarts_late()
             && self
                 .outqueue
                 .find(self.outqueue.first(), |sent| {
@@ -471,8 +471,8 @@ impl Association {
             return;
         }
         // A peer without window answers probes, or is busy: no error of the path.
-        let probe =
-            self.peer_window < self.config.payload && self.outqueue.in_flight() == self.outqueue.bytes();
+        let probe = self.peer_window < self.config.packet.payload
+            && self.outqueue.in_flight() == self.outqueue.bytes();
         let each = self.reduces_each();
         let policy = self.config.cmt.filter(|_| each).map(|cmt| cmt.retransmission);
         let again_on = policy.map(|policy| self.paths.for_retransmission(policy, id));
@@ -507,7 +507,7 @@ impl Association {
 
     /// Chunks that were sent later are not lost when the timer expires: all are, but for a defect.
     fn latest_loss(&self, now: SimTime, id: PathId) -> SimTime {
-        if !self.config.timer_defects.restarts_late() {
+        if !self.config.recovery.timer_defects.restarts_late() {
             return now;
         }
         let rtt = self.paths.get(id).timer.rtt();

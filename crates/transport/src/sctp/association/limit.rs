@@ -37,7 +37,7 @@ impl Association {
         }
         let planned = self.outqueue.planned().first_on(id).and_then(|tsn| self.outqueue.get(tsn));
         let planned = planned.map(|sent| sent.chunk.user_data());
-        let waiting = planned.or(self.outgoing.next_len(self.config.payload));
+        let waiting = planned.or(self.outgoing.next_len(self.config.packet.payload));
         if waiting.is_none() && self.outqueue.missing() == 0 {
             return if more { Limit::SendBuffer } else { Limit::Application };
         }

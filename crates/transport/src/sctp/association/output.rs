@@ -36,8 +36,8 @@ impl Association {
     pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         if std::mem::take(&mut self.opportunity) && self.life.may_send() {
             self.fast.begin();
-            if !matches!(self.config.burst, MaxBurst::WindowLimiting(_)) {
-                self.paths.begin_burst(now, self.config.burst, self.config.idle_decay);
+            if !matches!(self.config.window.burst, MaxBurst::WindowLimiting(_)) {
+                self.paths.begin_burst(now, self.config.window.burst, self.config.window.idle_decay);
             }
         }
         self.life.progress(self.has_nothing_outstanding(), self.received.next());
@@ -53,7 +53,7 @@ impl Association {
         *packet = Packet {
             path,
             retransmission: again,
-            size: self.config.ip_header + body.size() + self.config.overhead,
+            size: self.config.packet.ip_header + body.size() + self.config.packet.overhead,
             payload: user_data.0 as u32,
             offset,
             body: Body::Sctp(body),
@@ -69,8 +69,8 @@ impl Association {
             return None;
         }
         // `sctp_chunk_output`: windows are limited when retransmissions have left.
-        if self.fast.begins_new_data() && matches!(self.config.burst, MaxBurst::WindowLimiting(_)) {
-            self.paths.begin_burst(now, self.config.burst, self.config.idle_decay);
+        if self.fast.begins_new_data() && matches!(self.config.window.burst, MaxBurst::WindowLimiting(_)) {
+            self.paths.begin_burst(now, self.config.window.burst, self.config.window.idle_decay);
         }
         self.reschedule(now).or_else(|| self.fresh(now)).or_else(|| self.head_again(now))
     }
@@ -145,10 +145,10 @@ impl Association {
 
     /// `sctp_chunk_retransmission`: a peer without window gets the oldest chunk alone.
     fn waits_for_window(&self, tsn: Tsn) -> bool {
-        self.config.fast_retransmit == FastRetransmit::All
+        self.config.recovery.fast_retransmit == FastRetransmit::All
             && tsn != self.outqueue.first()
             && self.outqueue.in_flight() > Bytes::ZERO
-            && self.peer_free() < self.config.payload
+            && self.peer_free() < self.config.packet.payload
     }
 
     /// Sends missing chunks again on this path, from `tsn` on, as many as fit into a packet.
@@ -215,14 +215,14 @@ impl Association {
     /// Adds new chunks to a packet, as many as fit and the windows permit.
     fn add_fresh(&mut self, now: SimTime, draft: &mut Draft) {
         let room = self.config.room().saturating_sub(draft.body.control.size());
-        while let Some(len) = self.outgoing.next_len(self.config.payload) {
+        while let Some(len) = self.outgoing.next_len(self.config.packet.payload) {
             let size = Bytes((len.0 + 16).next_multiple_of(4));
             let fits = draft.body.data.size() + size <= room && !draft.body.data.is_full();
             if !fits || !self.paths.get(draft.path).window.has_room() || !self.peer_has_room(len) {
                 break;
             }
             let offset = self.outgoing.offset();
-            let Some(chunk) = self.outgoing.take(self.config.payload) else { break };
+            let Some(chunk) = self.outgoing.take(self.config.packet.payload) else { break };
             if draft.body.data.is_empty() {
                 draft.offset = offset;
             }
@@ -293,7 +293,7 @@ impl Association {
         if !self.sack.is_pending() || self.sack.path() != draft.path {
             return;
         }
-        let head = if self.config.nr_sack { NR_SACK } else { SACK };
+        let head = if self.config.sack.non_renegable { NR_SACK } else { SACK };
         let size = head + Bytes(4 * self.received.gaps().count() as u64);
         if draft.body.data.size() + size <= self.config.room() {
             draft.body.control = Control::Sack(self.take_sack());
