@@ -476,6 +476,7 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
             delay: keys.read("ack_delay")?,
             quick: keys.read("quick_acks")?,
             per_round_trip: keys.read("acks_per_rtt")?,
+            pushed: keys.read("ack_pushed").unwrap_or_default(),
         },
         options: fields!(keys => OptionConfig { sack, ecn, timestamps, window_scaling }),
         recovery: recovery(keys)?,

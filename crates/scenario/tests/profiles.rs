@@ -8,9 +8,10 @@ use scenario::model::Choice;
 use scenario::model::Transport;
 use scenario::profiles;
 use transport::config::{
-    AckConfig, BufferConfig, ConnectionBuffer, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig,
-    PacingRule, PrrRule, ReceiveCounts, RecoveryConfig, RecoveryKind, Reinjection, Reliability, RtoConfig,
-    RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
+    AckConfig, AckPushed, BufferConfig, ConnectionBuffer, FlightAfterTimeout, IdleRestart, LossMeans,
+    OptionConfig, PacingRule, PrrRule, ReceiveCounts, RecoveryConfig, RecoveryKind, Reinjection, Reliability,
+    RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig,
+    WindowConfig,
 };
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
@@ -39,7 +40,7 @@ const fn rto(initial: u64, min: u64, max: u64, granularity: u64, floor: RtoFloor
 }
 
 const fn ack(every: u32, delay: u64, quick: u32) -> AckConfig {
-    AckConfig { every, delay: Nanos::from_millis(delay), quick, per_round_trip: 0 }
+    AckConfig { every, delay: Nanos::from_millis(delay), quick, per_round_trip: 0, pushed: AckPushed::Never }
 }
 
 const fn growth(slow_start_limit: u32, byte_counting: bool) -> Growth {
@@ -65,7 +66,7 @@ fn linux() {
             syn_retries: 6,
             retries: 15,
         },
-        ack: ack(2, 40, 16),
+        ack: AckConfig { pushed: AckPushed::Any, ..ack(2, 40, 16) },
         options: OptionConfig { sack: true, timestamps: true, ecn: false, window_scaling: true },
         recovery: RecoveryConfig {
             kind: RecoveryKind::Rack,
@@ -130,6 +131,7 @@ fn linux_5_15_differs_in_the_send_buffer_and_its_scheduler() {
     let wanted = TcpConfig::clone(&transport("linux", "tcp").tcp).with(|c| {
         c.buffers.send_buffer =
             SendBuffer::Expand { max: Bytes(4 << 20), connection: ConnectionBuffer::Largest };
+        c.ack.pushed = AckPushed::Short;
     });
     let before = transport("linux-5.15", "mptcp");
     assert_eq!(*before.tcp, wanted);
@@ -479,9 +481,9 @@ fn each_is_complete_and_listed() {
     );
     for profile in &all {
         assert!(!profile.summary.is_empty() && !profile.source.is_empty(), "{}", profile.name);
-        // All keys of TCP; only `receive_buffer_max`, `prr_rule` and `pacing_rule` may be missing. Then what differs for subflows.
+        // All keys of TCP; only `receive_buffer_max`, `prr_rule`, `pacing_rule` and `ack_pushed` may be missing. Then what differs for subflows.
         let plain = profile.values.iter().filter(|(key, _)| !key.contains('.')).count();
-        assert!((39..=43).contains(&plain), "{}: {plain}", profile.name);
+        assert!((39..=44).contains(&plain), "{}: {plain}", profile.name);
         let multipath = profile.values.iter().any(|(key, _)| key == "mptcp.scheduler");
         assert_eq!(multipath, !["scps", "stp"].contains(&profile.name), "{}", profile.name);
     }

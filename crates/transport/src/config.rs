@@ -256,6 +256,20 @@ pub struct AckConfig {
     pub quick: u32,
     /// Acknowledge data this often per round-trip time instead of by `every` and `delay`; 0: not so.
     pub per_round_trip: u32,
+    /// Which segments are acknowledged as soon as everything is read.
+    pub pushed: AckPushed,
+}
+
+/// Which segments a receiver acknowledges as soon as everything is read, without `AckConfig::every` and `AckConfig::delay`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AckPushed {
+    /// None.
+    #[default]
+    Never,
+    /// Those that are not full: Linux before 6.7.
+    Short,
+    /// Those, and full ones with PSH: Linux since 6.7.
+    Any,
 }
 
 /// How a sender learns what has arrived and what is missing.
@@ -505,7 +519,13 @@ impl Default for TimerConfig {
 impl Default for AckConfig {
     /// An ACK per segment.
     fn default() -> Self {
-        Self { every: 1, delay: Nanos::from_millis(40), quick: 0, per_round_trip: 0 }
+        Self {
+            every: 1,
+            delay: Nanos::from_millis(40),
+            quick: 0,
+            per_round_trip: 0,
+            pushed: AckPushed::Never,
+        }
     }
 }
 

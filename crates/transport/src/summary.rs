@@ -78,6 +78,7 @@ impl Summary {
             (flags.syn, 'S'),
             (flags.fin, 'F'),
             (flags.rst, 'R'),
+            (flags.psh, 'P'),
             (flags.ack, 'A'),
             (flags.ece, 'E'),
             (flags.cwr, 'W'),

@@ -24,7 +24,7 @@ fn established(config: &TcpConfig) -> Talk {
 
 /// A receiver that acknowledges every second segment at once, otherwise after 200 ms.
 fn delaying() -> Talk {
-    let ack = AckConfig { every: 2, delay: Nanos::from_millis(200), quick: 0, per_round_trip: 0 };
+    let ack = AckConfig { every: 2, delay: Nanos::from_millis(200), ..AckConfig::default() };
     let config = setups::tcp().with(|c| c.ack = ack);
     let mut talk = Talk::new(setups::tcp_pair(&config, "newreno").1, config.segment.mss.0);
     talk.play("0 < S 0..1\n0 > S. 0..1 ack 1\n100 < . ack 1");

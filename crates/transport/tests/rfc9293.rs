@@ -66,6 +66,23 @@ fn nagle_can_be_turned_off() {
     established(&setups::tcp().with(|c| c.sending.nagle = false)).play(script).play("110 > . 101..201");
 }
 
+/// RFC 9293 section 3.9.1.2: "MUST set the PSH bit in the last buffered segment (i.e., when there is no more queued data to be sent)"
+#[test]
+fn the_last_segment_that_waits_has_psh() {
+    established(&setups::tcp()).play(
+        "100 write s12
+         100 > .p s0..s9
+         100 > .p s9..s10
+         200 < . ack s1
+         200 > .p s10..s11
+         200 > .P s11..s12
+         300 < . ack s12
+         300 write s1+10
+         300 > .p s12..s13
+         300 > .P s13..s13+10",
+    );
+}
+
 /// RFC 9293 section 3.8.1: "The RTO MUST be computed according to the algorithm in [10], including Karn's algorithm for
 /// taking RTT samples."
 #[test]
@@ -234,7 +251,7 @@ fn a_receiver_opens_its_window_in_worthwhile_steps() {
 /// seconds."
 #[test]
 fn a_delayed_acknowledgement_leaves_in_time() {
-    let ack = AckConfig { every: 2, delay: Nanos::from_millis(200), quick: 0, per_round_trip: 0 };
+    let ack = AckConfig { every: 2, delay: Nanos::from_millis(200), ..AckConfig::default() };
     accepted(setups::tcp().with(|c| c.ack = ack)).play("200 < . s0..s1\n400 > . ack s1");
 }
 

@@ -356,7 +356,9 @@ fn the_receiver_closes_after_the_last_byte_is_read() {
 }
 
 fn acks(every: u32, delay_ms: u64, quick: u32) -> TcpConfig {
-    rfc().with(|c| c.ack = AckConfig { every, delay: Nanos::from_millis(delay_ms), quick, per_round_trip: 0 })
+    rfc().with(|c| {
+        c.ack = AckConfig { every, delay: Nanos::from_millis(delay_ms), quick, ..AckConfig::default() }
+    })
 }
 
 /// RFC 5681 section 4.2: every second segment, or after the delay.

@@ -340,7 +340,7 @@ fn sack_blocks_and_duplicate_reports() {
 /// echoes the first of its segments, and one behind a gap the last in order.
 #[test]
 fn which_timestamp_is_echoed() {
-    let ack = AckConfig { every: 2, delay: Nanos::from_millis(200), quick: 0, per_round_trip: 0 };
+    let ack = AckConfig { every: 2, delay: Nanos::from_millis(200), ..AckConfig::default() };
     let config = tcp().with(|c| {
         c.options.timestamps = true;
         c.ack = ack;

@@ -2,8 +2,8 @@
 
 use congestion::SsthreshFrom;
 use transport::config::{
-    FlightAfterTimeout, IdleRestart, LossMeans, PacingRule, PrrRule, Reassembly, ReceiveCounts, ReinjectOn,
-    Reinjection, RtoFloor, RtoRule,
+    AckPushed, FlightAfterTimeout, IdleRestart, LossMeans, PacingRule, PrrRule, Reassembly, ReceiveCounts,
+    ReinjectOn, Reinjection, RtoFloor, RtoRule,
 };
 use transport::sctp::config::{
     BufferSplit, FastRetransmit, Occupancy, Reductions, RetransmissionPolicy, TimerDefects, WindowUpdate,
@@ -195,6 +195,14 @@ pub(crate) static TRANSPORT: Section = Section {
             integer(0, 1000),
             "the receiver acknowledges this often per round trip instead, and what is out of order at once; 0: not so",
         ),
+        Key {
+            name: "ack_pushed",
+            kind: words(AckPushed::WORDS),
+            default: Fallback::Profile,
+            doc: "as soon as everything is read the receiver acknowledges a short segment, or any that ends what the sender had \
+                  (PSH), as Linux does since 6.7; neither if absent",
+            only: &["tcp", "mptcp"],
+        },
         tcp("sack", FLAG, "selective acknowledgements"),
         key("ecn", FLAG, Fallback::Text("false"), "explicit congestion notification: marks count as losses"),
         tcp("timestamps", FLAG, "timestamps: 12 bytes in every segment, a round-trip sample from every ACK"),

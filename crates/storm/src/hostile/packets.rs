@@ -242,6 +242,7 @@ fn segment(input: &mut Input<'_>, now: SimTime, seen: &Seen) -> TcpSegment {
         ack: flags & 4 == 0,
         fin: !syn && flags & 24 == 24,
         rst: flags & 224 == 224,
+        psh: flags & 8 == 8,
         ece: flags & 48 == 48,
         cwr: flags & 80 == 80,
     };

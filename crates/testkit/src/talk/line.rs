@@ -72,6 +72,8 @@ fn reason(word: &str) -> ResetReason {
 pub(super) struct Pattern {
     pub subflow: u8,
     pub flags: Flags,
+    /// PSH must be set, or must not (`p`); otherwise it is not compared.
+    pub psh: Option<bool>,
     pub range: Option<Range<Seq>>,
     pub ack: Option<Seq>,
     pub window: Option<u64>,
@@ -135,10 +137,11 @@ fn flags(word: &str) -> Flags {
         ack: word.contains('.'),
         fin: word.contains('F'),
         rst: word.contains('R'),
+        psh: word.contains('P'),
         ece: word.contains('E'),
         cwr: word.contains('W'),
     };
-    assert!(word.chars().all(|c| "SFREW.".contains(c)), "{word:?} are no flags");
+    assert!(word.chars().all(|c| "SFRPpEW.".contains(c)), "{word:?} are no flags");
     flags
 }
 
@@ -156,7 +159,9 @@ fn subflow<'a>(words: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>) -
 fn pattern<'a>(words: impl Iterator<Item = &'a str>, mss: u64) -> Pattern {
     let mut words = words.peekable();
     let mut p = Pattern { subflow: subflow(&mut words), ..Pattern::default() };
-    p.flags = flags(words.next().expect("flags"));
+    let word = words.next().expect("flags");
+    p.flags = flags(word);
+    p.psh = word.contains(['P', 'p']).then_some(p.flags.psh);
     p.range = words.peek().and_then(|w| range(w, mss));
     if p.range.is_some() {
         words.next();
@@ -292,7 +297,8 @@ pub(super) fn show(packet: &Packet) -> String {
         add(format!("[{}]", packet.path));
     }
     let f = segment.flags;
-    let letters = [(f.syn, 'S'), (f.fin, 'F'), (f.rst, 'R'), (f.ece, 'E'), (f.cwr, 'W'), (f.ack, '.')];
+    let letters =
+        [(f.syn, 'S'), (f.fin, 'F'), (f.rst, 'R'), (f.psh, 'P'), (f.ece, 'E'), (f.cwr, 'W'), (f.ack, '.')];
     add(letters.iter().filter(|(set, _)| *set).map(|(_, c)| *c).collect());
     add(format!("{}..{}", segment.seq, segment.end()));
     if f.ack {

@@ -15,7 +15,7 @@
 //! `answer` those of TCP-Peach, `bare` none.
 //! `s4` is where the fifth full segment begins, `s4+10` ten bytes on. The peer's sequence number, acknowledgement
 //! and window stay what they were unless a line changes them. Every segment that leaves must be announced by a
-//! line at the very nanosecond; `skip` drops what has left until then. `[1]` before the flags: subflow 1.
+//! line at the very nanosecond, with `P` and `p` among its flags if PSH must be set or must not; `skip` drops what has left until then. `[1]` before the flags: subflow 1.
 
 mod line;
 mod options;
@@ -26,7 +26,7 @@ use transport::packet::{Body, Packet, PathId};
 use transport::seq::Seq;
 use transport::space::SpaceSegment;
 use transport::tcp::ranges::Range;
-use transport::tcp::segment::{TcpSegment, Timestamps};
+use transport::tcp::segment::{Flags, TcpSegment, Timestamps};
 use transport::{AbortForm, Connection, Role};
 use units::{Bytes, SimTime};
 
@@ -190,7 +190,9 @@ impl Talk {
         assert_eq!(when, at, "{place}: sent at another time: > {shown}");
         let same = |holds: bool, what: &str| assert!(holds, "{place}: {what} differs: > {shown}");
         same(want.subflow == got.path.0, "subflow");
-        same(want.flags == segment.flags, "flags");
+        let psh = false;
+        same(Flags { psh, ..want.flags } == Flags { psh, ..segment.flags }, "flags");
+        same(want.psh.is_none_or(|psh| psh == segment.flags.psh), "PSH");
         same(want.again == got.retransmission, "again");
         match want.range {
             Some(range) => same(range == Range::new(segment.seq, segment.end()), "range"),

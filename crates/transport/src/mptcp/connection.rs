@@ -26,7 +26,7 @@ use super::signals::Signals;
 use super::subflow::{Join, Subflow};
 use super::subflows::{MAX_SUBFLOWS, Subflows};
 use crate::address::AddressPair;
-use crate::config::{MptcpConfig, PathManager, Reassembly, Reinjection, TcpConfig};
+use crate::config::{AckPushed, MptcpConfig, PathManager, Reassembly, Reinjection, TcpConfig};
 use crate::convert::ConvertMessage;
 use crate::packet::PathId;
 use crate::role::{AbortForm, Role};
@@ -187,6 +187,9 @@ impl MptcpConnection {
             && receive.deserves_update(held, subflows.largest_window_limit())
         {
             subflows.acknowledge_on(|_| true);
+        }
+        if self.tcp.ack.pushed != AckPushed::Never && receive.readable() + receive.out_of_order() == 0 {
+            subflows.everything_is_read();
         }
         self.follow_the_peer();
         self.check();

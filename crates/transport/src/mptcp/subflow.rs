@@ -367,6 +367,11 @@ impl Subflow {
         self.endpoint.acknowledge_now();
     }
 
+    /// The application has read everything that has come.
+    pub(super) fn everything_is_read(&mut self) {
+        self.endpoint.everything_is_read(false);
+    }
+
     /// Asks the peer for its window with the next segment.
     pub(super) fn probe_window(&mut self) {
         self.endpoint.probe_window();

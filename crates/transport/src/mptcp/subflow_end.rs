@@ -261,6 +261,8 @@ impl SubflowEnd {
         };
         let Some(segment) = packet.segment() else { return Departure::NOTHING };
         let option = self.option(segment, written.dsn);
+        let last = written.dsn.is_some() && self.endpoint.sender().unsent() == 0;
+        packet.segment_mut().into_iter().for_each(|segment| segment.flags.psh |= last);
         self.complete(option, packet)
     }
 

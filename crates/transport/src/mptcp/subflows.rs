@@ -471,6 +471,15 @@ impl Subflows {
         }
     }
 
+    /// The application has read everything that has come.
+    pub(super) fn everything_is_read(&mut self) {
+        for i in self.which(|s| s.may_send() && s.endpoint().receiver().awaits_read()).iter() {
+            if let Some(subflow) = self.activate(i) {
+                subflow.everything_is_read();
+            }
+        }
+    }
+
     /// Takes what subflows hold back, into `receive`.
     pub(super) fn release(&mut self, receive: &mut ReceiveSide) {
         for (i, subflow) in self.list.iter_mut().enumerate() {

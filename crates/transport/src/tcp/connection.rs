@@ -155,6 +155,9 @@ impl TcpConnection {
         if self.window.deserves_update(&self.config, next, self.room()) {
             self.endpoint.acknowledge_now();
         }
+        if self.readable() == 0 {
+            self.endpoint.everything_is_read(true);
+        }
         self.follow_the_peer();
     }
 
@@ -294,6 +297,7 @@ impl TcpConnection {
             let offset = StreamOffset((seq - Seq::FIRST_DATA).0);
             let window = self.offer_window();
             self.sizes.complete_usual(packet, window, (Some(self.sizes.plain()), offset));
+            self.push_last(packet);
             return if self.endpoint.rests_after_data() {
                 self.rest(Departure::LAST)
             } else {
@@ -306,7 +310,16 @@ impl TcpConnection {
         };
         let window = self.offer_window();
         self.sizes.complete(packet, window);
+        self.push_last(packet);
         if self.endpoint.rests_after(written) { self.rest(Departure::LAST) } else { Departure::PACKET }
+    }
+
+    /// RFC 9293 section 3.9.1.2: the last segment of what was written has PSH.
+    #[inline(always)]
+    fn push_last(&self, packet: &mut Packet) {
+        if let Some(segment) = packet.segment_mut() {
+            segment.flags.psh |= segment.len > 0 && self.endpoint.sender().unsent() == 0;
+        }
     }
 
     /// Nothing more leaves now.

@@ -404,10 +404,14 @@ impl Endpoint {
 
     fn data(&mut self, now: SimTime, transmission: Transmission, offer: &Offer, packet: &mut Packet) {
         let segment = self.header(now, transmission.seq, packet);
-        self.receiver.acknowledge_into(offer.sack_blocks[0], &mut segment.sack);
+        self.receiver.acknowledge_into(now, offer.sack_blocks[0], &mut segment.sack);
         self.receiver.acknowledged_with_data(now);
         let ece = self.ecn.echoes();
-        segment.flags = Flags { ack: true, fin: transmission.fin, ece, ..Flags::default() };
+        let psh = self.sender.ends_unit(now, transmission.len);
+        segment.flags = Flags { ack: true, fin: transmission.fin, psh, ece, ..Flags::default() };
+        if transmission.len > 0 {
+            self.receiver.data_leaves(now);
+        }
         // Sections 6.1.2 and 6.1.5: new data alone may be marked, and says that the window was reduced.
         let markable = self.ecn.is_on() && transmission.len > 0 && !transmission.retransmission;
         if markable {
@@ -420,7 +424,7 @@ impl Endpoint {
 
     fn bare_ack(&mut self, now: SimTime, seq: Seq, offer: &Offer, packet: &mut Packet) {
         let segment = self.header(now, seq, packet);
-        self.receiver.acknowledge_into(offer.sack_blocks[1], &mut segment.sack);
+        self.receiver.acknowledge_into(now, offer.sack_blocks[1], &mut segment.sack);
         let report = self.receiver.report_into(now, segment);
         segment.flags = Flags { ack: true, ece: self.ecn.echoes(), ..Flags::default() };
         if let Some(signal) = report {
@@ -492,6 +496,12 @@ impl Endpoint {
         if self.receiver.acknowledges() {
             self.receiver.acknowledge_now();
         }
+    }
+
+    /// Everything that has come is read; `alone`: the connection has no subflows.
+    #[inline]
+    pub fn everything_is_read(&mut self, alone: bool) {
+        self.receiver.everything_is_read(alone);
     }
 
     /// The sending half.

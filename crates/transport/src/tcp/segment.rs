@@ -17,6 +17,8 @@ pub struct Flags {
     pub fin: bool,
     /// Reset.
     pub rst: bool,
+    /// Push: its payload is the last that was queued when it left (RFC 9293 section 3.9.1.2).
+    pub psh: bool,
     /// ECN-echo: a mark has arrived and has not been answered (RFC 3168); on a SYN: ECN is understood.
     pub ece: bool,
     /// Congestion window reduced: the answer to ECN-echo.
@@ -24,10 +26,10 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// ACK is set and nothing else.
+    /// ACK is set and nothing else; PSH may be.
     #[inline]
     pub fn is_ack_alone(self) -> bool {
-        let Self { syn, ack, fin, rst, ece, cwr } = self;
+        let Self { syn, ack, fin, rst, psh: _, ece, cwr } = self;
         ack && !(syn | fin | rst | ece | cwr)
     }
 }

@@ -89,16 +89,22 @@ pub fn queue_memory(config: &TcpConfig, sender: &Sender) -> Bytes {
 /// Socket buffers in the queue of a subflow: one for each send quantum of `sent` bytes, two segments at least, and one for 64 KiB of
 /// `unsent`.
 ///
-/// Source: Linux 6.18, `tcp_tso_autosize`: a send quantum is what leaves in a 1024th of a second at the pacing rate. Deviation: a segment
-/// that is not full counts by its bytes, and `unsent` is cut by the largest quantum instead of half of the receive window.
+/// Deviation: a segment that is not full counts by its bytes, and `unsent` is cut by the largest quantum instead of half of the
+/// receive window.
 fn skbs(sent: u64, unsent: u64, mss: u64, rate: Option<BitsPerSecond>) -> u64 {
+    sent.div_ceil(mss * send_quantum(rate, mss)) + unsent.div_ceil(MAX_QUANTUM.0)
+}
+
+/// Segments that are handed down as one packet: what leaves in a 1024th of a second at the pacing rate, two at least.
+///
+/// Source: Linux 6.18, `tcp_tso_autosize`.
+pub(super) fn send_quantum(rate: Option<BitsPerSecond>, mss: u64) -> u64 {
     let paced = rate.map_or(0, |rate| rate.0 / 8 / 1024 / mss);
-    let quantum = mss * paced.clamp(MIN_QUANTUM, MIN_QUANTUM + MAX_QUANTUM.0 / mss);
-    sent.div_ceil(quantum) + unsent.div_ceil(MAX_QUANTUM.0)
+    paced.clamp(MIN_QUANTUM, MIN_QUANTUM + MAX_QUANTUM.0 / mss)
 }
 
 /// Least send quantum in segments (`tcp_min_tso_segs`).
-const MIN_QUANTUM: u64 = 2;
+pub(super) const MIN_QUANTUM: u64 = 2;
 /// Largest send quantum (`sk_gso_max_size`).
 const MAX_QUANTUM: Bytes = Bytes(65_536);
 

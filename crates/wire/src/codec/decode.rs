@@ -134,6 +134,7 @@ impl Reader<'_> {
             ack: has(TcpFlags::ACK),
             fin: has(TcpFlags::FIN),
             rst: has(TcpFlags::RST),
+            psh: has(TcpFlags::PSH),
             ece: has(TcpFlags::ECE),
             cwr: has(TcpFlags::CWR),
         };

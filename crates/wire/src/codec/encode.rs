@@ -222,6 +222,7 @@ impl Writer<'_> {
             .with(TcpFlags::ACK, flags.ack)
             .with(TcpFlags::FIN, flags.fin)
             .with(TcpFlags::RST, flags.rst)
+            .with(TcpFlags::PSH, flags.psh)
             .with(TcpFlags::ECE, flags.ece)
             .with(TcpFlags::CWR, flags.cwr);
         let ack = if flags.ack { self.subflow.field(1 - self.end, segment.ack) } else { Default::default() };

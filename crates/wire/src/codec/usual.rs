@@ -38,10 +38,11 @@ impl Shape {
     const FIN: u32 = 1 << 4;
     const ECE: u32 = 1 << 5;
     const CWR: u32 = 1 << 6;
+    const PSH: u32 = 1 << 7;
     /// The first of two bits.
-    const ECN: u32 = 1 << 7;
+    const ECN: u32 = 1 << 8;
     /// The first of three bits: the number of SACK blocks.
-    const SACK: u32 = 1 << 9;
+    const SACK: u32 = 1 << 10;
 
     /// `None` for segments that are written option by option.
     #[inline(always)]
@@ -60,12 +61,13 @@ impl Shape {
             _ => return None,
         };
         let fin = u32::from(flags.fin) * Self::FIN;
+        let psh = u32::from(flags.psh) * Self::PSH;
         let ecn_flags = (u32::from(flags.ece) * Self::ECE) | (u32::from(flags.cwr) * Self::CWR);
         let timestamps = u32::from(segment.timestamps.is_some()) * Self::TIMESTAMPS;
         // Four blocks at most.
         let sack = segment.sack.as_slice().len() as u32 * Self::SACK;
         let ecn = ecn as u32 * Self::ECN;
-        Some(Self(dss | fin | ecn_flags | timestamps | sack | ecn))
+        Some(Self(dss | fin | psh | ecn_flags | timestamps | sack | ecn))
     }
 
     #[inline(always)]
@@ -311,12 +313,13 @@ fn sum_of(bytes: &[u8]) -> u64 {
     pairs.iter().map(|pair| u64::from(u16::from_be_bytes(*pair))).sum()
 }
 
-/// Kinds of segments with headers of their own: a receiver's ACKs have SACK blocks now and then, a sender's segments have data.
-const KINDS: usize = 6;
+/// Kinds of segments with headers of their own: a receiver's ACKs have SACK blocks now and then, a sender's segments have data,
+/// and PSH now and then.
+const KINDS: usize = 7;
 
 #[inline]
 fn kind(segment: &TcpSegment) -> usize {
-    if segment.len > 0 { KINDS - 1 } else { segment.sack.as_slice().len() }
+    if segment.len > 0 { KINDS - 1 - usize::from(segment.flags.psh) } else { segment.sack.as_slice().len() }
 }
 
 /// Headers of one direction, by kind of segment.

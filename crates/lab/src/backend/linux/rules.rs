@@ -110,8 +110,10 @@ pub(super) const RTO: Rule = rule(
     "transport.rto_min",
     "this and the other times of `rto_*` as in the profile linux; `syn_retries` and `retries` of choice",
 );
-pub(super) const ACKS: Rule =
-    rule("transport.ack_every", "this, `ack_delay`, `quick_acks` and `acks_per_rtt` as in the profile linux");
+pub(super) const ACKS: Rule = rule(
+    "transport.ack_every",
+    "this, `ack_delay`, `quick_acks`, `acks_per_rtt` and `ack_pushed` as in the profile linux",
+);
 pub(super) const ECN: Rule = rule("transport.ecn", "false");
 pub(super) const RECOVERY: Rule = rule(
     "transport.recovery",

@@ -8,9 +8,9 @@ use registry::{OptionValue, Options};
 use scenario::Part;
 use scenario::model::Choice;
 use transport::config::{
-    AckConfig, BufferConfig, ConnectionBuffer, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig,
-    PrrRule, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig,
-    SendBuffer, SendingConfig, TcpConfig, TimerConfig, UdpConfig, WindowConfig,
+    AckConfig, AckPushed, BufferConfig, ConnectionBuffer, FlightAfterTimeout, IdleRestart, LossMeans,
+    OptionConfig, PrrRule, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule,
+    SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, UdpConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -107,8 +107,9 @@ fn timer(part: Part, timers: TimerConfig, refused: &mut Refusals) -> [(&'static 
 }
 
 fn acknowledgements(part: Part, ack: AckConfig, refused: &mut Refusals) {
-    let AckConfig { every, delay, quick, per_round_trip } = ack;
+    let AckConfig { every, delay, quick, per_round_trip, pushed } = ack;
     let kernels = every == 2 && delay == Nanos::from_millis(40) && quick == 16 && per_round_trip == 0;
+    let kernels = kernels && pushed == AckPushed::Any;
     refused.unless(kernels, part, rules::ACKS);
 }
 

@@ -5,7 +5,7 @@ use registry::OptionValue;
 use scenario::Part;
 use scenario::model::{Choice, Transport};
 use transport::config::{
-    AckConfig, BufferConfig, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig, PrrRule,
+    AckConfig, AckPushed, BufferConfig, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig, PrrRule,
     ReceiveCounts, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig,
     SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
 };
@@ -170,8 +170,9 @@ fn timer(part: Part, timers: TimerConfig, refused: &mut Refusals) -> [Pair; 3] {
 }
 
 fn acknowledgements(part: Part, ack: AckConfig, refused: &mut Refusals) -> [Pair; 2] {
-    let AckConfig { every, delay, quick, per_round_trip } = ack;
+    let AckConfig { every, delay, quick, per_round_trip, pushed } = ack;
     refused.unless(per_round_trip == 0, part, rules::ACKS_PER_RTT);
+    refused.unless(pushed == AckPushed::Never, part, rules::ACK_PUSHED);
     // tcp-socket-base.cc:2406 has the first segment acknowledged at once; with ack_every = 1 all are.
     refused.unless(quick == 1 || every <= 1, part, rules::QUICK_ACKS);
     [("TcpSocket::DelAckCount", every.to_string()), ("TcpSocket::DelAckTimeout", delay.to_string())]

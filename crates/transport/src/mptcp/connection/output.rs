@@ -131,6 +131,7 @@ impl MptcpConnection {
     #[inline]
     pub(super) fn add_option(&mut self, i: usize, dsn: Option<Dsn>, packet: &mut Packet) {
         let Some(segment) = packet.segment_mut() else { return };
+        segment.flags.psh |= dsn.is_some() && self.is_last_on(i);
         let usual = self.usual.is_open() || self.is_usual(i);
         if usual && !segment.flags.syn && !segment.flags.rst {
             // In place: an option is large.
@@ -139,6 +140,15 @@ impl MptcpConnection {
             segment.mptcp = self.option_of_others(i, dsn, segment);
             self.sizes.fit_sack(segment);
         }
+    }
+
+    /// Subflow `i` has sent what it was given, and that was all there is: the last segment has PSH (RFC 9293 section 3.9.1.2). What
+    /// a scheduler that queues on subflows gives one of them is pushed, as in Linux (`mptcp_push_release`).
+    #[inline]
+    fn is_last_on(&self, i: usize) -> bool {
+        let queues = self.placement.needs().queueing != Queueing::Never;
+        (queues || self.send.unassigned() == 0)
+            && self.subflows.get(i).is_some_and(|subflow| subflow.sender().unsent() == 0)
     }
 
     /// Writes an ACK of subflow `i` with this option.

@@ -171,6 +171,7 @@ impl MptcpConnection {
     #[inline(always)]
     fn complete_usual(&mut self, limit: Bytes, dsn: Option<Dsn>, packet: &mut Packet) {
         let Body::Tcp(segment) = &mut packet.body else { unreachable!("it has just been written") };
+        segment.flags.psh |= dsn.is_some() && self.send.unassigned() == 0;
         segment.mptcp = MptcpOption::Dss(Dss { data_ack: Some(self.receive.next()), dsn, data_fin: false });
         let headers = self.sizes.with_dss(segment.len);
         let offset = dsn.map_or(StreamOffset::START, |dsn| StreamOffset((dsn - Dsn::FIRST_DATA).0));

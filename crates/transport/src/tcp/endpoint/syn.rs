@@ -39,7 +39,7 @@ impl Endpoint {
         let passive = self.state == State::SynReceived;
         let segment = self.header(now, Seq::SYN, packet);
         if passive {
-            self.receiver.acknowledge_into(0, &mut segment.sack);
+            self.receiver.acknowledge_into(now, 0, &mut segment.sack);
         }
         segment.flags = Flags { syn: true, ack: passive, ..Flags::default() };
         self.ecn.offer(passive, &mut segment.flags);

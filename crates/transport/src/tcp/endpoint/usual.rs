@@ -178,7 +178,7 @@ impl Endpoint {
     ) {
         let timestamps = Timestamps { value: now, echo: self.receiver.ts_recent() };
         let segment = packet.restart_tcp(self.path);
-        segment.flags = Flags { ack: true, fin, ..Flags::default() };
+        segment.flags = Flags { ack: true, fin, psh: self.sender.ends_unit(now, len), ..Flags::default() };
         segment.len = len;
         segment.seq = seq;
         segment.ack = self.receiver.next();
@@ -186,7 +186,10 @@ impl Endpoint {
         segment.timestamps = self.config.options.timestamps.then_some(timestamps);
         segment.mptcp = MptcpOption::None;
         segment.sack.clear();
-        self.receiver.acknowledge_into(blocks, &mut segment.sack);
+        self.receiver.acknowledge_into(now, blocks, &mut segment.sack);
         self.receiver.acknowledged_with_data(now);
+        if len > 0 {
+            self.receiver.data_leaves(now);
+        }
     }
 }

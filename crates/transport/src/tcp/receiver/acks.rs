@@ -2,10 +2,12 @@
 
 use units::{Nanos, SimTime};
 
+use super::pushed::Pushed;
 use crate::config::AckConfig;
+use crate::tcp::segment::TcpSegment;
 
 /// Is an acknowledgement owed, and by when at the latest? Kept as that time, since each segment asks for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(super) struct Owed(SimTime);
 
 impl Owed {
@@ -33,6 +35,8 @@ pub(super) struct AckSchedule {
     round_trip: Option<Nanos>,
     /// When the last one left, alone or with data.
     last_at: SimTime,
+    /// Segments that ended what their sender had, where they matter.
+    pushed: Option<Pushed>,
 }
 
 impl AckSchedule {
@@ -45,6 +49,7 @@ impl AckSchedule {
             quick: config.quick,
             round_trip: None,
             last_at: SimTime::ZERO,
+            pushed: Pushed::new(config.pushed),
         }
     }
 
@@ -105,8 +110,11 @@ impl AckSchedule {
 
     /// A segment has arrived in order, and nothing is missing. `fin`: the end of the stream is known.
     #[inline(always)]
-    pub(super) fn data_arrived(&mut self, now: SimTime, fin: bool) {
+    pub(super) fn data_arrived(&mut self, now: SimTime, segment: &TcpSegment, fin: bool) {
         self.unacknowledged += 1;
+        if let Some(pushed) = &mut self.pushed {
+            pushed.on_data(now, segment);
+        }
         if self.quick > 0 {
             self.quick -= 1;
             self.owed = Owed::NOW;
@@ -125,9 +133,34 @@ impl AckSchedule {
 
     /// A segment leaves, and acknowledges everything.
     #[inline]
-    pub(super) fn acknowledged(&mut self) {
+    pub(super) fn acknowledged(&mut self, now: SimTime) {
+        if let Some(pushed) = &mut self.pushed {
+            pushed.acknowledged(self.owed > Owed::NOW && self.owed <= Owed::by(now));
+        }
         self.owed = Owed::NOTHING;
         self.unacknowledged = 0;
+    }
+
+    /// Everything is read.
+    #[inline]
+    pub(super) fn everything_is_read(&mut self, alone: bool) {
+        if self.awaits_read(alone) {
+            self.owed = Owed::NOW;
+        }
+    }
+
+    /// An ACK is held back, and leaves as soon as everything is read.
+    #[inline]
+    pub(super) fn awaits_read(&self, alone: bool) -> bool {
+        self.owed != Owed::NOTHING && self.pushed.as_ref().is_some_and(|pushed| pushed.is_due(alone))
+    }
+
+    /// A segment with payload leaves.
+    #[inline]
+    pub(super) fn data_leaves(&mut self, now: SimTime) {
+        if let Some(pushed) = &mut self.pushed {
+            pushed.data_leaves(now, self.config.delay);
+        }
     }
 
     /// The time for the rhythm: an acknowledgement leaves now.

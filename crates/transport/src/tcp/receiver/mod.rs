@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `reassembly.rs` | what has arrived, and the SACK blocks that say so |
 //! | `acks.rs` | when an acknowledgement is due |
+//! | `pushed.rs` | which one leaves as soon as everything is read |
 //! | `echo.rs` | the timestamp that is echoed |
 //! | `../../space/` | reports of SCPS-TP and STP, which go with acknowledgements or take their place |
 
 mod acks;
 mod echo;
+mod pushed;
 mod reassembly;
 
 use units::{Bytes, Nanos, SimTime};
@@ -174,7 +176,7 @@ impl Receiver {
         let in_order = segment.payload();
         self.queue.append(in_order);
         self.seen.segments += 1;
-        self.acks.data_arrived(now, false);
+        self.acks.data_arrived(now, segment, false);
         self.check();
         Received { in_order, fresh: Bytes(u64::from(segment.len)) }
     }
@@ -215,7 +217,7 @@ impl Receiver {
                 self.check();
                 return nothing;
             }
-            Place::InOrder => self.acks.data_arrived(now, self.queue.fin_is_known()),
+            Place::InOrder => self.acks.data_arrived(now, segment, self.queue.fin_is_known()),
             // RFC 5681 section 4.2: at once above a gap, and when a segment fills all or part of one.
             Place::AboveGap | Place::InGap => {
                 self.seen.late += payload * u64::from(overtaken);
@@ -290,6 +292,25 @@ impl Receiver {
         self.acks.at_once();
     }
 
+    /// Everything that has come is read: an ACK that was held back leaves now if its segment ended what the sender had. `alone`:
+    /// the connection has no subflows.
+    #[inline]
+    pub fn everything_is_read(&mut self, alone: bool) {
+        self.acks.everything_is_read(alone);
+    }
+
+    /// `everything_is_read` would let an ACK leave.
+    #[inline]
+    pub fn awaits_read(&self) -> bool {
+        self.acks.awaits_read(false)
+    }
+
+    /// A segment with payload leaves.
+    #[inline]
+    pub fn data_leaves(&mut self, now: SimTime) {
+        self.acks.data_leaves(now);
+    }
+
     /// The window opens with the segment that has arrived: the peer learns it at once.
     #[inline]
     pub fn window_opened(&mut self) {
@@ -317,8 +338,8 @@ impl Receiver {
     /// The segment about to leave acknowledges everything: with at most `limit` SACK blocks, written into `blocks`, which
     /// is empty.
     #[inline]
-    pub fn acknowledge_into(&mut self, limit: usize, blocks: &mut SackBlocks) {
-        self.acks.acknowledged();
+    pub fn acknowledge_into(&mut self, now: SimTime, limit: usize, blocks: &mut SackBlocks) {
+        self.acks.acknowledged(now);
         self.echo.acknowledged(self.queue.next());
         self.queue.report_into(if self.sack { limit } else { 0 }, blocks);
     }
@@ -336,10 +357,16 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::AckPushed;
     use crate::tcp::segment::Flags;
 
-    const CONFIG: AckConfig =
-        AckConfig { every: 2, delay: Nanos::from_millis(40), quick: 0, per_round_trip: 0 };
+    const CONFIG: AckConfig = AckConfig {
+        every: 2,
+        delay: Nanos::from_millis(40),
+        quick: 0,
+        per_round_trip: 0,
+        pushed: AckPushed::Never,
+    };
 
     fn data(seq: u64, len: u32) -> TcpSegment {
         TcpSegment {
@@ -356,7 +383,7 @@ mod tests {
 
     fn blocks(receiver: &mut Receiver, limit: usize) -> SackBlocks {
         let mut blocks = SackBlocks::default();
-        receiver.acknowledge_into(limit, &mut blocks);
+        receiver.acknowledge_into(SimTime::ZERO, limit, &mut blocks);
         blocks
     }
 

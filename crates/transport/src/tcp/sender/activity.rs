@@ -35,6 +35,8 @@ pub(super) struct Activity {
     until: Seq,
     /// Why the last request for a segment found none.
     limit: Limit,
+    /// When the first segment of the present unit left, and how many had left before it.
+    unit: (SimTime, u64),
 }
 
 impl Activity {
@@ -47,6 +49,7 @@ impl Activity {
             max_flight: 0,
             until: Seq(0),
             limit: Limit::Application,
+            unit: (SimTime::NEVER, 0),
         }
     }
 
@@ -65,6 +68,21 @@ impl Activity {
             self.stats.bytes_sent += u64::from(len);
         }
         debug_assert!(self.stats.segments_retransmitted <= self.stats.segments_sent);
+    }
+
+    /// Segments of the present unit, of which one leaves at `now`: those that have left at this time, unless a unit ended.
+    #[inline]
+    pub(super) fn unit(&mut self, now: SimTime) -> u64 {
+        if self.unit.0 != now {
+            self.unit = (now, self.stats.segments_sent - 1);
+        }
+        self.stats.segments_sent - self.unit.1
+    }
+
+    /// What leaves next begins a unit.
+    #[inline]
+    pub(super) fn end_unit(&mut self) {
+        self.unit.1 = self.stats.segments_sent;
     }
 
     /// A timeout.

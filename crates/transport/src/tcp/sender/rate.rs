@@ -5,6 +5,7 @@ use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 use super::Sender;
 use crate::config::PacingRule;
+use crate::tcp::send_buffer::{MIN_QUANTUM, send_quantum};
 
 /// Slow start is over for Linux pacing when the window has reached half of ssthresh; gains in percent.
 const SLOW_START_GAIN: u128 = 200;
@@ -37,6 +38,28 @@ impl Sender {
         }
         let faster = u128::from(rate.0) * u128::from(whole) / u128::from(mss.max(1));
         BitsPerSecond(u64::try_from(faster).unwrap_or(u64::MAX))
+    }
+
+    /// The segment of `len` bytes that has just been taken ends a send unit of several segments: the last of them has PSH.
+    ///
+    /// Source: Linux, `__tcp_transmit_skb` sets PSH on each packet of several segments, which `tcp_write_xmit` makes of what the window
+    /// lets out at once, up to a send quantum; `mptcp_sendmsg_frag` on one that data from elsewhere in the stream follows. Deviations: a window with room for less than a quantum is never left to wait
+    /// (`tcp_tso_should_defer`), and of segments that are sent again those that leave at once are one unit.
+    #[inline(always)]
+    pub fn ends_unit(&mut self, now: SimTime, len: u32) -> bool {
+        self.config.sending.pacing_rule == PacingRule::Linux && len > 0 && self.is_end_of_unit(now, len)
+    }
+
+    fn is_end_of_unit(&mut self, now: SimTime, len: u32) -> bool {
+        let (segments, mss) = (self.activity.unit(now), self.send.mss());
+        let ends = self.send.is_mapped() && u64::from(len) < mss
+            || segments >= MIN_QUANTUM
+                && (!self.windows_have_room_for(mss)
+                    || segments >= send_quantum(self.pacing_rate_estimate(), mss));
+        if ends {
+            self.activity.end_unit();
+        }
+        ends
     }
 
     /// Bytes on the wire beside the payload of a segment.
