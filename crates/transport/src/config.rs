@@ -266,9 +266,9 @@ pub enum AckPushed {
     /// None.
     #[default]
     Never,
-    /// Those that are not full: Linux before 6.7.
+    /// Segments that are not full: Linux before 6.7.
     Short,
-    /// Those, and full ones with PSH: Linux since 6.7.
+    /// Segments that are not full, and full ones with PSH: Linux since 6.7.
     Any,
 }
 

@@ -12,7 +12,7 @@ use crate::tcp::segment::TcpSegment;
 /// The size of segments before any has come (`TCP_MSS_DEFAULT`).
 const UNKNOWN_SIZE: u32 = 536;
 
-/// What a receiver knows of segments that end what their sender had.
+/// Segments that ended what their sender had, as far as they are not acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pushed {
     rule: AckPushed,

@@ -79,7 +79,7 @@ impl Activity {
         self.stats.segments_sent - self.unit.1
     }
 
-    /// What leaves next begins a unit.
+    /// The next segment begins a unit.
     #[inline]
     pub(super) fn end_unit(&mut self) {
         self.unit.1 = self.stats.segments_sent;
