@@ -28,14 +28,14 @@ def processor_s(process: int) -> float:
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def interrupt(command: list[str], ready: Path) -> tuple[int, str, str]:
-    """Starts a command that makes `ready` when it is, presses Ctrl-C while it simulates."""
+def interrupt(command: list[str], ready: Path, number: int = signal.SIGINT) -> tuple[int, str, str]:
+    """Starts a command that makes `ready` when it is, sends it a signal while it simulates."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             wait_for(ready.exists, process)
             before = processor_s(process.pid)
             wait_for(lambda: processor_s(process.pid) > before + WORK_S, process)
-            os.kill(process.pid, signal.SIGINT)
+            os.kill(process.pid, number)
             stdout, stderr = process.communicate(timeout=PATIENCE_S)
         finally:
             process.kill()

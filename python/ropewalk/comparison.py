@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ropewalk import visible
 from ropewalk.disk import write_whole
 from ropewalk.statistics import Estimate, estimate, paired
 
@@ -109,7 +110,8 @@ class Comparison:
             out / "comparison.json", (json.dumps(self.to_dict(), indent=2) + "\n").encode(), lasting=False
         )
         figures = goodput(self, out)
-        text = [f"# {self.kernel.origin.scenario.name}: simulator and kernel", "", *markdown(self.rows), ""]
+        title = visible.markdown(self.kernel.origin.scenario.name)
+        text = [f"# {title}: simulator and kernel", "", *markdown(self.rows), ""]
         text += [f"![Goodput of {flow} over time]({name})" for flow, name in figures]
         write_whole(out / "comparison.md", ("\n".join(text) + "\n").encode(), lasting=False)
 
@@ -213,4 +215,4 @@ HEADERS = ("of", "quantity", "kernel", "simulator", "difference", "verdict")
 def markdown(compared: Iterable[Compared]) -> list[str]:
     """The same as lines of Markdown."""
     lines = [f"| {' | '.join(HEADERS)} |", "|---|---|---|---|---|---|"]
-    return lines + [f"| {' | '.join(cells(row))} |" for row in compared]
+    return lines + [f"| {' | '.join(map(visible.markdown, cells(row)))} |" for row in compared]

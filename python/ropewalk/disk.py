@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import socket
@@ -76,6 +77,21 @@ def write_lasting(files: Iterable[tuple[Path, bytes]]) -> tuple[int, OSError | N
         for folder in dict.fromkeys(path.parent for _, path in written):
             _make_lasting(folder)
     return len(written), failure
+
+
+@contextlib.contextmanager
+def alone(directory: Path) -> Iterator[None]:
+    """Lets one process at a time move its results into a directory: those of two would be mixed.
+
+    The lock ends with its process. Where the file system has no locks, there is none.
+    """
+    place = os.open(directory, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)
 
 
 def partial_name() -> str:

@@ -15,7 +15,7 @@ import polars as pl
 
 from ropewalk import provenance, written
 from ropewalk.captures import file_of
-from ropewalk.disk import partial_name, sweep
+from ropewalk.disk import alone, partial_name, sweep
 
 if TYPE_CHECKING:
     import os
@@ -64,27 +64,32 @@ def write(results: Results, directory: str | os.PathLike[str]) -> list[Path]:
     sweep(target)
     with tempfile.TemporaryDirectory(dir=target, prefix=partial_name()) as name:
         staging = Path(name)
-        (staging / TRACES).mkdir()
         files: dict[str, str] = {}
         for file, content in _contents(results):
             # Digest of the intended content, so that a fault of the disk is noticed.
             files[file] = written.digest(content)
-            try:
-                (staging / file).write_bytes(content)
-            except OSError as error:
-                # A full disk names no file, and the temporary name tells the user nothing.
-                error.filename = str(target / file)
-                raise
+            _stage(staging, target, file, content)
         new = {path.resolve() for path in results.captures.values()}
         for path in results.captures.values():
             if path.resolve().parent == (target / CAPTURES).resolve():
                 files[f"{CAPTURES}/{path.name}"] = written.digest_of(path)
-        (staging / SUMMARY).write_bytes(written.seal({**results.summary(), "files": files}))
-        _forget_earlier(target)
-        for old in target.glob(f"{CAPTURES}/seed-*.pcapng"):
-            if old.resolve() not in new:
-                old.unlink()
-        return _move_in(staging, target)
+        _stage(staging, target, SUMMARY, written.seal({**results.summary(), "files": files}))
+        with alone(target):
+            _forget_earlier(target)
+            for old in target.glob(f"{CAPTURES}/seed-*.pcapng"):
+                if old.resolve() not in new:
+                    old.unlink()
+            return _move_in(staging, target)
+
+
+def _stage(staging: Path, target: Path, file: str, content: bytes) -> None:
+    try:
+        (staging / file).parent.mkdir(exist_ok=True)
+        (staging / file).write_bytes(content)
+    except OSError as error:
+        # A full disk names no file, and the temporary name tells the user nothing.
+        error.filename = str(target / file)
+        raise
 
 
 def _contents(results: Results) -> Iterator[tuple[str, bytes]]:

@@ -25,8 +25,12 @@ HALVES = range(0xD800, 0xE000)
 _SHOWN = {character: f"\\u{character:04x}" for character in (*BIDI, *CONTROLS, *HALVES)}
 _BREAKS = {ord(character): escape for character, escape in (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))}
 _IN_JSON = {character: f"\\\\u{character:04x}" for character in (*BIDI, *HALVES)} | {ord("<"): "\\u003c"}
+LONGEST = 2000
+"""Characters of a line of a message that are shown: names can be as long as a file."""
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
 """How a cell begins that spreadsheets evaluate: also with the wide forms of the signs."""
+_MARKS = re.compile(r"[\\`*_{}\[\]<>#|!&~]")
+"""Characters with which an element of Markdown begins or ends, and references to characters of HTML."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
 
 
@@ -38,6 +42,22 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """The same, and line ends and tabs as escapes: a label forges no second row of a table."""
     return text.translate(_SHOWN | _BREAKS)
+
+
+def readable(text: str) -> str:
+    """The text without the middle of lines that are longer than `LONGEST`."""
+    return "\n".join(map(_without_middle, text.split("\n")))
+
+
+def _without_middle(line: str) -> str:
+    if len(line) <= LONGEST:
+        return line
+    return f"{line[: LONGEST // 2]}…({len(line)} characters)…{line[-LONGEST // 4 :]}"
+
+
+def markdown(text: str) -> str:
+    """Text in a line or a cell of Markdown: it begins no element, ends no cell and no line."""
+    return _MARKS.sub(r"\\\g<0>", one_line(text))
 
 
 def json_in_html(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import signal
@@ -12,9 +13,10 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
 
-INTERRUPTED = 130
 pressed: list[int] = []
-"""Ctrl-C, each time it was pressed."""
+"""Signals that ended the command: Ctrl-C, and SIGTERM of `kill` and of batch systems."""
+PLAIN = {"±": "+-", "─": "-", "━": "=", "│": "|", "…": "...", "\u00d7": "x", "\u2013": "-", "→": "->"}
+"""Characters of our own output where the encoding of a terminal has none of them."""
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
@@ -22,6 +24,20 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     pressed.append(number)
     signal.default_int_handler(number, frame)
     raise AssertionError
+
+
+def ending() -> tuple[str, int]:
+    """The word and the exit code after a signal: 130 after Ctrl-C, 143 after SIGTERM."""
+    number = pressed[-1] if pressed else signal.SIGINT
+    return "interrupted" if number == signal.SIGINT else "terminated", 128 + number
+
+
+def plain(error: UnicodeError) -> tuple[str, int]:
+    """Writes characters that the encoding does not have: ours as `PLAIN`, all others as question marks."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    found = error.object[error.start : error.end]
+    return "".join(PLAIN.get(character, "?") for character in found), error.end
 
 
 def _open_closed() -> None:
@@ -40,14 +56,16 @@ def _open_closed() -> None:
 
 
 def main() -> None:
-    """Runs the command line and exits: 0 fine, 1 the run failed, 2 the input is wrong, 130 interrupted."""
+    """Runs the command line and exits: 0 fine, 1 the run failed, 2 wrong input, 128 + N signal N."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _interrupt)
     _open_closed()
+    codecs.register_error("ropewalk-plain", plain)
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that has no ± gets a question mark.
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="ropewalk-plain")
     try:
         import click
 
@@ -65,8 +83,9 @@ def main() -> None:
         except click.Abort:
             raise KeyboardInterrupt from None
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        sys.exit(INTERRUPTED)
+        word, code = ending()
+        sys.stderr.write(f"{word}\n")
+        sys.exit(code)
     except BrokenPipeError:
         # The reader has gone, as in `ropewalk show FILE | head`; nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from ropewalk.visible import one_line, visible
+from ropewalk.visible import one_line, readable, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,8 +53,10 @@ class Column:
 
 def show_table(out: Printer, title: str, columns: Sequence[Column]) -> None:
     """Prints a table of columns of the same length under its title."""
+    shown = [[readable(one_line(cell)) for cell in column.cells] for column in columns]
     plain = [
-        replace(c, header=visible(c.header), cells=[one_line(cell) for cell in c.cells]) for c in columns
+        replace(column, header=visible(column.header), cells=cells)
+        for column, cells in zip(columns, shown, strict=True)
     ]
     out.paragraph(title, style="bold")
     out.line()

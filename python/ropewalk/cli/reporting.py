@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import sys
@@ -9,9 +10,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ropewalk._core import RunFailed
-from ropewalk.cli import INTERRUPTED, pressed
+from ropewalk.cli import ending, pressed
 from ropewalk.errors import ScenarioError
-from ropewalk.visible import visible
+from ropewalk.visible import readable, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,9 +32,9 @@ MARKS = {
 
 
 def fail(message: str, code: int) -> NoReturn:
-    """Ends the command with a message on stderr. After Ctrl-C it would only say what that has broken off."""
+    """Ends the command with a message on stderr. After a signal it would only say what that broke off."""
     if pressed:
-        message, code = "interrupted", INTERRUPTED
+        message, code = ending()
     complain(message)
     sys.exit(code)
 
@@ -43,12 +44,12 @@ def tell(message: str, *, aside: bool = False) -> None:
 
     The name of a file can have characters that command a terminal: they are shown as escapes.
     """
-    (sys.stderr if aside else sys.stdout).write(f"{visible(message)}\n")
+    (sys.stderr if aside else sys.stdout).write(f"{readable(visible(message))}\n")
 
 
 def complain(message: str) -> None:
     """Writes a message to stderr, broken into lines where that is a terminal."""
-    text = visible(message)
+    text = readable(visible(message))
     if sys.stderr.isatty():
         from ropewalk.cli.excerpts import folded
 
@@ -86,7 +87,7 @@ def reported() -> Iterator[None]:
     except OSError as error:
         fail(describe(error), RUN_FAILED)
     except KeyboardInterrupt:
-        fail("interrupted", INTERRUPTED)
+        fail(*ending())
 
 
 def _count(error: ScenarioError) -> str:
@@ -97,4 +98,8 @@ def _count(error: ScenarioError) -> str:
 def describe(error: OSError) -> str:
     """The reason in words, with the file."""
     reason = error.strerror or str(error)
+    if error.errno in {errno.EMFILE, errno.ENFILE}:
+        reason += "\n  fix: allow more open files, as with ulimit -n 1024"
+    if error.errno == errno.EEXIST:
+        reason = "it is there, and is not a directory"
     return f"{error.filename}: {reason}" if error.filename else reason

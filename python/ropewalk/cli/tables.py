@@ -14,7 +14,7 @@ from ropewalk import backends, numbers
 from ropewalk.cli.columns import Column, show_table
 from ropewalk.cli.texts import Printer, show_texts
 from ropewalk.numbers import figure
-from ropewalk.visible import one_line
+from ropewalk.visible import one_line, readable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -209,7 +209,8 @@ def show_results(results: Results, asked: Sequence[str] = ("FILE",)) -> None:
     n = len(summary["seeds"])
     runs = "1 replication" if n == 1 else f"mean ± 95 % interval of {n} replications"
     ran = "" if summary["backend"] == backends.default() else f" on {summary['backend']}"
-    out.paragraph(f"{one_line(summary['scenario'])}: {summary['duration_s']:g} s, {runs}{ran}", style="bold")
+    name = readable(one_line(summary["scenario"]))
+    out.paragraph(f"{name}: {summary['duration_s']:g} s, {runs}{ran}", style="bold")
     out.line()
     _show_first(out, "Flows", FLOWS, summary["flows"], FLOW_RANKS)
     for line in problems(results):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from ropewalk.visible import one_line, visible
+from ropewalk.visible import one_line, readable, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ def show_texts(
         rows: a cell for each header.
         styles: of the last cell of each row.
     """
-    plain = [[one_line(cell) for cell in row] for row in rows]
+    plain = [[readable(one_line(cell)) for cell in row] for row in rows]
     columns = list(zip(headers, *plain, strict=True))
     width = PIPE_WIDTH if out.width is None else out.width
     widths = _widths(columns, width - GAP * (len(headers) - 1))

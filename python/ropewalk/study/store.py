@@ -13,6 +13,7 @@ import fcntl
 import functools
 import hashlib
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -232,7 +233,9 @@ class Use:
 
 @functools.cache
 def _first_line(path: Path) -> Header:
-    """Files do not change: each is looked at once."""
+    """Files do not change: each is looked at once. A pipe would block, and a device never end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise Damaged(path, "not a file")
     with path.open("rb") as file:
         return header(file.readline(), path)
 
