@@ -97,6 +97,36 @@ def test_pages_messages_and_probes_are_those_of_the_simulator() -> None:
     assert pages["end_s"].drop_nulls().len() > 0
 
 
+@pytest.mark.parametrize(
+    ("direction", "strip", "fell_back", "carries"),
+    [
+        ("a.up", "true", True, ["a"]),
+        ("a.up", "'syn'", True, ["a"]),
+        ("b.up", "'syn'", False, ["a"]),
+        ("b.down", "true", False, ["a"]),
+        ("a.up", "40", False, ["a", "b"]),
+    ],
+)
+def test_a_middlebox_strips_options(
+    direction: str, strip: str, fell_back: object, carries: list[str]
+) -> None:
+    """1 MB: fallback where the first path strips, no second subflow where the second does, a reset later."""
+    path, _, way = direction.partition(".")
+    upload = flow("f", '{ kind = "bulk", size = "1MB" }', MPTCP).replace(
+        'from = "server"\nto = "terminal"', 'from = "terminal"\nto = "server"'
+    )
+    text = PATHS.replace(f'name = "{path}"\n', f'name = "{path}"\n{way}.strip_mptcp = {strip}\n') + upload
+    found, simulated = run(text), rw.Scenario.parse(text, "kernel").run(1)
+    for results in (found, simulated):
+        [row] = results.flows.iter_rows(named=True)
+        assert row["completed"]
+        assert row["fell_back"] is fell_back
+        sent = results.subflows.filter(results.subflows["bytes_sent"] > 0)
+        assert sent["path"].to_list() == carries
+    took = [results.flows["completion_s"][0] for results in (found, simulated)]
+    assert took[0] == pytest.approx(took[1], rel=0.2)
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is missing")
 def test_commands_run_inside_if_permitted_and_leave_nothing(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

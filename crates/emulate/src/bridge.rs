@@ -22,6 +22,7 @@ use crate::clock::HostClock;
 use crate::device::{Device, LARGEST_PACKET};
 use crate::fault::Fault;
 use crate::lateness::Lateness;
+use crate::options;
 use crate::stop::{Stage, Stop};
 
 /// Priority of the thread among those of real time.
@@ -123,7 +124,10 @@ impl Bridge {
             if due > now {
                 return now;
             }
-            for packet in self.carrier.advance(due) {
+            for mut packet in self.carrier.advance(due) {
+                if packet.stripped {
+                    options::strip(&mut packet.bytes);
+                }
                 self.arrive(packet.to, &packet.bytes, due);
             }
         }
@@ -163,8 +167,8 @@ impl Bridge {
         if let Some(tap) = &mut self.tap {
             tap.packet(now, from, true, packet);
         }
-        let carried =
-            destination.is_some_and(|to| self.carrier.send(now, (from, to), packet.to_vec(), self.overhead));
+        let frame = (packet.to_vec(), options::multipath(packet));
+        let carried = destination.is_some_and(|to| self.carrier.send(now, (from, to), frame, self.overhead));
         self.lateness.strays += u64::from(!carried);
     }
 

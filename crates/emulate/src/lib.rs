@@ -25,6 +25,7 @@ mod fault;
 mod host;
 mod lateness;
 mod namespace;
+mod options;
 mod outgoing;
 mod plan;
 mod ready;

@@ -1,7 +1,8 @@
 //! The links of a scenario for hosts that run elsewhere: packets are bytes, and what carries them is what carries the
 //! packets of a [`World`](crate::World).
 //!
-//! May: move bytes from interface to interface, and sample links. May not: look into the bytes, or know when hosts act.
+//! May: move bytes from interface to interface, and sample links. May not: look into the bytes, which whoever sends and receives
+//! them does for middleboxes, or know when hosts act.
 
 use engine::EventQueue;
 use scenario::model::Scenario;
@@ -11,6 +12,7 @@ use units::{Bytes, Nanos, SimTime};
 
 use crate::build;
 use crate::build::addresses;
+pub use crate::carrier::frames::Multipath;
 use crate::carrier::frames::{Frame, Frames};
 use crate::net::address::{PacketAddresses, Port, SocketAddress};
 use crate::net::ecmp::flow_hash;
@@ -39,6 +41,8 @@ pub struct Delivered {
     pub to: Interface,
     /// The packet, unchanged.
     pub bytes: Vec<u8>,
+    /// A middlebox on the way overwrites its options of Multipath TCP with padding.
+    pub stripped: bool,
 }
 
 /// An entry of the event queue: something is due on this link.
@@ -96,7 +100,7 @@ impl Carrier {
         &mut self,
         now: SimTime,
         (from, to): (Interface, Interface),
-        bytes: Vec<u8>,
+        (bytes, multipath): (Vec<u8>, Multipath),
         overhead: Bytes,
     ) -> bool {
         let address = |at: Interface| SocketAddress::new(at.node, Some(at.number), Port(0));
@@ -108,7 +112,7 @@ impl Carrier {
         }
         let size = Bytes(bytes.len() as u64) + overhead;
         let Some((frames, _)) = self.network.tap_and_draft() else { return false };
-        let body = frames.keep(bytes);
+        let body = frames.keep(bytes, multipath);
         *self.network.draft() = Packet { size, body, ..Packet::default() };
         self.network.send(&mut self.queue, now, &route, size);
         true
@@ -136,7 +140,8 @@ impl Carrier {
             let interface =
                 |at: SocketAddress| at.interface().map(|number| Interface { node: at.node(), number });
             if let (Some(from), Some(to)) = (interface(source), interface(destination)) {
-                arrived.push(Delivered { from, to, bytes: frames.take(frame) });
+                let stripped = frame.multipath == Multipath::Stripped;
+                arrived.push(Delivered { from, to, bytes: frames.take(frame), stripped });
             }
             if !self.network.arm_unless_due(&mut self.queue, now, link) {
                 return;
@@ -208,17 +213,17 @@ transport = { kind = "tcp" }
     fn bytes_arrive_when_the_link_says_and_unchanged() {
         let mut carrier = carrier();
         for byte in 1..=3 {
-            assert!(carrier.send(SimTime::ZERO, ends(0), vec![byte; 980], Bytes(20)));
+            assert!(carrier.send(SimTime::ZERO, ends(0), (vec![byte; 980], Multipath::None), Bytes(20)));
         }
         for (byte, at) in [(1, 11), (2, 12)] {
             assert_eq!(carrier.next_due(), SimTime(at * 1_000_000));
             let arrived = carrier.advance(SimTime(at * 1_000_000));
             let (from, to) = ends(0);
-            assert_eq!(arrived, [Delivered { from, to, bytes: vec![byte; 980] }]);
+            assert_eq!(arrived, [Delivered { from, to, bytes: vec![byte; 980], stripped: false }]);
         }
         assert_eq!(carrier.next_due(), SimTime(1_000_000_000), "the change of the rate");
         assert!(carrier.advance(SimTime(1_000_000_000)).is_empty());
-        assert!(carrier.send(SimTime(1_000_000_000), ends(0), vec![9; 1000], Bytes::ZERO));
+        assert!(carrier.send(SimTime(1_000_000_000), ends(0), (vec![9; 1000], Multipath::None), Bytes::ZERO));
         assert_eq!(carrier.next_due(), SimTime(1_012_000_000), "half the rate");
         let records = carrier.records(SimTime(1_000_000_000));
         assert_eq!([records[0].drops_queue, records[1].drops_queue], [1, 0]);
@@ -235,7 +240,7 @@ transport = { kind = "tcp" }
                     let due = carrier.next_due();
                     arrived.extend(carrier.advance(due).into_iter().map(|packet| packet.bytes[0]));
                 }
-                assert!(carrier.send(now, ends(1), vec![number; 100], Bytes::ZERO));
+                assert!(carrier.send(now, ends(1), (vec![number; 100], Multipath::None), Bytes::ZERO));
             }
             let frames = carrier.network.tap_and_draft().map(|(frames, _)| frames.kept()).unwrap();
             assert!(frames <= 2, "{frames} frames are kept");
@@ -250,7 +255,7 @@ transport = { kind = "tcp" }
     fn addresses_without_a_route_carry_nothing() {
         let mut carrier = carrier();
         let crossed = (Interface { node: 0, number: 0 }, Interface { node: 1, number: 1 });
-        assert!(!carrier.send(SimTime::ZERO, crossed, vec![0; 10], Bytes::ZERO));
+        assert!(!carrier.send(SimTime::ZERO, crossed, (vec![0; 10], Multipath::None), Bytes::ZERO));
         assert_eq!(carrier.duplex_link(Interface { node: 1, number: 1 }), 1);
     }
 }

@@ -35,7 +35,7 @@ mod world;
 
 pub use build::{capacity, links, never_carries, opportunities};
 pub use capture::{Crossing, HostAddress, OpenedSubflow, PacketSink};
-pub use carrier::{Carrier, Delivered, Interface};
+pub use carrier::{Carrier, Delivered, Interface, Multipath};
 pub use memory::{Footprint, MAX_MEMORY, PACKET};
 pub use net::link::{Link, LinkChange, Part};
 pub use net::routing::{Routes, Target, TargetId};

@@ -10,21 +10,39 @@ use crate::net::middlebox::MiddleboxAccess;
 use crate::net::tap::{LinkEvent, PacketEvent, Tap};
 use crate::net::topology::LinkId;
 
+/// Multipath TCP in a packet, as middleboxes read it and change it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Multipath {
+    /// No option of it.
+    #[default]
+    None,
+    /// An option on a segment without SYN.
+    Segment,
+    /// An option on a SYN.
+    Syn,
+    /// There was an option, which is to be overwritten with padding.
+    Stripped,
+}
+
 /// The body of a packet whose bytes are kept elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Frame(u32);
+pub(crate) struct Frame {
+    number: u32,
+    pub(crate) multipath: Multipath,
+}
 
-/// Middleboxes that remove options of MPTCP leave other protocols alone.
 impl MiddleboxAccess for Frame {
     fn is_multipath(&self) -> bool {
-        false
+        matches!(self.multipath, Multipath::Segment | Multipath::Syn)
     }
 
     fn is_syn(&self) -> bool {
-        false
+        self.multipath == Multipath::Syn
     }
 
-    fn strip_multipath(&mut self) {}
+    fn strip_multipath(&mut self) {
+        self.multipath = Multipath::Stripped;
+    }
 }
 
 /// The bytes by frame; numbers are used again.
@@ -37,25 +55,25 @@ pub(crate) struct Frames {
 
 impl Frames {
     /// Keeps the bytes of one packet.
-    pub(crate) fn keep(&mut self, bytes: Vec<u8>) -> Frame {
+    pub(crate) fn keep(&mut self, bytes: Vec<u8>, multipath: Multipath) -> Frame {
         let number = self.free.pop().unwrap_or(self.kept.len() as u32);
         match self.kept.get_mut(number as usize) {
             Some(place) => *place = (bytes, 1),
             None => self.kept.push((bytes, 1)),
         }
         self.check();
-        Frame(number)
+        Frame { number, multipath }
     }
 
     /// The bytes of a packet that leaves the links.
     pub(crate) fn take(&mut self, frame: Frame) -> Vec<u8> {
-        let (bytes, packets) = &mut self.kept[frame.0 as usize];
-        debug_assert!(*packets > 0, "frame {} left before", frame.0);
+        let (bytes, packets) = &mut self.kept[frame.number as usize];
+        debug_assert!(*packets > 0, "frame {} left before", frame.number);
         *packets -= 1;
         let taken = if *packets > 0 {
             bytes.clone()
         } else {
-            self.free.push(frame.0);
+            self.free.push(frame.number);
             std::mem::take(bytes)
         };
         self.check();
@@ -93,7 +111,7 @@ impl Tap<Frame> for Frames {
             | PacketEvent::DropCheck => {
                 self.take(packet.body);
             }
-            PacketEvent::Duplicate => self.kept[packet.body.0 as usize].1 += 1,
+            PacketEvent::Duplicate => self.kept[packet.body.number as usize].1 += 1,
             PacketEvent::Mark => {}
         }
     }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use emulate::{ControlPlan, Entrance, Privilege, Ran, Surroundings, lateness_bound, privilege};
+use emulate::{ControlPlan, Entrance, Privilege, Ran, Samples, Surroundings, lateness_bound, privilege};
 use network::{Carrier, NodeId, Observe, Watch};
 use scenario::Unsupported;
 use scenario::model::Scenario;
@@ -129,6 +129,9 @@ pub struct Linux {
     /// Programs are built there.
     folder: PathBuf,
 }
+
+/// Segments; the buffers of the kernel are much smaller.
+const LARGEST_WINDOW: u32 = 1 << 20;
 
 /// One run at a time in a process: two would make each other late.
 static RUNNING: Mutex<()> = Mutex::new(());
@@ -250,6 +253,9 @@ impl Linux {
         file.map_or(Ok(()), |file| file.finish(ran.end)).map_err(unwritable)?;
         judge(&ran.accuracy, lateness_bound(translate::smallest_rtt(scenario)))
             .map_err(|(message, help)| failed(message, help))?;
+        if let Some(threshold) = plan.controls.first().and_then(|_| lost_threshold(&ran.hosts)) {
+            return Err(not_asked(threshold));
+        }
         let cpu = ran.accuracy.cpu_share * ran.end.as_secs_f64();
         let accuracy = Some(ran.accuracy);
         let hosts: Vec<NodeId> = plan.hosts.iter().map(|host| host.node).collect();
@@ -346,6 +352,26 @@ fn judge(accuracy: &Accuracy, bound: Nanos) -> Result<(), (String, String)> {
         ));
     }
     Ok(())
+}
+
+/// A slow-start threshold that no congestion control has set, in segments.
+///
+/// Kernels of some sandboxes run no BPF program while their first process is the one that an interrupt has stopped, and TCP takes
+/// whatever a register holds for its answer.
+fn lost_threshold(hosts: &[Samples]) -> Option<u32> {
+    let samples = hosts.iter().flat_map(|host| &host.samples);
+    let sockets = samples.flat_map(|sample| sample.subflows.iter().chain(&sample.gone));
+    sockets.filter_map(|socket| socket.ssthresh).filter(|&threshold| threshold > LARGEST_WINDOW).max()
+}
+
+fn not_asked(threshold: u32) -> Failure {
+    failed(
+        format!(
+            "not exact enough: the kernel did not run a BPF program that it was to ask for a slow-start threshold, and a \
+             socket has one of {threshold} segments"
+        ),
+        "repeat the run; if it happens often, use a kernel that always runs them".into(),
+    )
 }
 
 /// Names the namespaces where the environment asks for it: `nsenter --net=PATH` looks into them while a run goes on.

@@ -2,7 +2,7 @@
 
 use crate::backend::Rule;
 
-/// By what has the keys. Links can be anything but middleboxes.
+/// By what has the keys. Links can be anything.
 pub(super) const RULES: &[(&str, &[Rule])] =
     &[("scenario", SCENARIO_RULES), ("direction", DIRECTION_RULES), ("flow", FLOW_RULES)];
 
@@ -17,14 +17,12 @@ pub(super) const FLOWS: Rule = rule("flow", "up to 1000");
 pub(super) const PROXY: Rule = rule("proxy", "none");
 pub(super) const EVENT: Rule = rule(
     "event",
-    "changes of links, `strip_mptcp` not among them; of addresses that their end has as endpoints, where it has no other MPTCP \
-     flow; no aborts",
+    "changes of links; of addresses that their end has as endpoints, where it has no other MPTCP flow; no aborts",
 );
 
-const DIRECTION_RULES: &[Rule] = &[RATE, STRIP];
+const DIRECTION_RULES: &[Rule] = &[RATE];
 pub(super) const RATE: Rule =
     rule("rate", "plain rates that carry up to 50,000 full packets a second in all; models of any rate");
-pub(super) const STRIP: Rule = rule("strip_mptcp", "false");
 
 const FLOW_RULES: &[Rule] = &[
     COMPARE,
@@ -53,11 +51,28 @@ const FLOW_RULES: &[Rule] = &[
     BYTE_COUNTING,
     IDLE_RESTART,
     FLIGHT_LIMIT,
-    RTO,
-    ACKS,
+    RTO_INITIAL,
+    RTO_MIN,
+    RTO_MAX,
+    RTO_GRANULARITY,
+    RTO_FLOOR,
+    RTO_ESTIMATOR,
+    ACK_EVERY,
+    ACK_DELAY,
+    QUICK_ACKS,
+    ACKS_PER_RTT,
+    ACK_PUSHED,
     ECN,
     RECOVERY,
-    SENDING,
+    PRR,
+    PRR_RULE,
+    DUPTHRESH,
+    LIMITED_TRANSMIT,
+    MULTIPLE_FAST_RETRANSMITS,
+    FLIGHT_AFTER_TIMEOUT,
+    LOSS_MEANS,
+    NAGLE,
+    PACING,
     RECEIVE_COUNTS,
     SEND_BUFFER,
     UNSENT_LIMIT,
@@ -106,21 +121,28 @@ pub(super) const SLOW_START: Rule = rule("transport.slow_start_limit", "\"unlimi
 pub(super) const BYTE_COUNTING: Rule = rule("transport.byte_counting", "true");
 pub(super) const IDLE_RESTART: Rule = rule("transport.idle_restart", "\"halving\", or \"never\"");
 pub(super) const FLIGHT_LIMIT: Rule = rule("transport.flight_limit", "\"unlimited\"");
-pub(super) const RTO: Rule = rule(
-    "transport.rto_min",
-    "this and the other times of `rto_*` as in the profile linux; `syn_retries` and `retries` of choice",
-);
-pub(super) const ACKS: Rule = rule(
-    "transport.ack_every",
-    "this, `ack_delay`, `quick_acks`, `acks_per_rtt` and `ack_pushed` as in the profile linux",
-);
+pub(super) const RTO_INITIAL: Rule = rule("transport.rto_initial", "\"1s\"");
+pub(super) const RTO_MIN: Rule = rule("transport.rto_min", "\"200ms\"");
+pub(super) const RTO_MAX: Rule = rule("transport.rto_max", "\"120s\"");
+pub(super) const RTO_GRANULARITY: Rule = rule("transport.rto_granularity", "\"1ms\"");
+pub(super) const RTO_FLOOR: Rule = rule("transport.rto_floor", "\"variance\"");
+pub(super) const RTO_ESTIMATOR: Rule = rule("transport.rto_estimator", "\"rfc\"");
+pub(super) const ACK_EVERY: Rule = rule("transport.ack_every", "2");
+pub(super) const ACK_DELAY: Rule = rule("transport.ack_delay", "\"40ms\"");
+pub(super) const QUICK_ACKS: Rule = rule("transport.quick_acks", "16");
+pub(super) const ACKS_PER_RTT: Rule = rule("transport.acks_per_rtt", "0");
+pub(super) const ACK_PUSHED: Rule = rule("transport.ack_pushed", "\"any\"");
 pub(super) const ECN: Rule = rule("transport.ecn", "false");
-pub(super) const RECOVERY: Rule = rule(
-    "transport.recovery",
-    "\"rack\" with `prr`, `prr_rule`, `dupthresh`, `limited_transmit` and `loss_means` as in the profile linux",
-);
-pub(super) const SENDING: Rule =
-    rule("transport.nagle", "true with `minshall`, or false; `pacing` as in the profile linux");
+pub(super) const RECOVERY: Rule = rule("transport.recovery", "\"rack\"");
+pub(super) const PRR: Rule = rule("transport.prr", "true");
+pub(super) const PRR_RULE: Rule = rule("transport.prr_rule", "\"linux\"");
+pub(super) const DUPTHRESH: Rule = rule("transport.dupthresh", "3");
+pub(super) const LIMITED_TRANSMIT: Rule = rule("transport.limited_transmit", "true");
+pub(super) const MULTIPLE_FAST_RETRANSMITS: Rule = rule("transport.multiple_fast_retransmits", "false");
+pub(super) const FLIGHT_AFTER_TIMEOUT: Rule = rule("transport.flight_after_timeout", "\"retransmitted\"");
+pub(super) const LOSS_MEANS: Rule = rule("transport.loss_means", "\"congestion\"");
+pub(super) const NAGLE: Rule = rule("transport.nagle", "true with `minshall`, or false");
+pub(super) const PACING: Rule = rule("transport.pacing", "false; bbr paces itself");
 pub(super) const RECEIVE_COUNTS: Rule = rule("transport.receive_counts", "\"memory\" or \"subflow-memory\"");
 pub(super) const SEND_BUFFER: Rule = rule("transport.send_buffer", "\"expand\"");
 pub(super) const UNSENT_LIMIT: Rule = rule("transport.unsent_limit", "\"unlimited\"");

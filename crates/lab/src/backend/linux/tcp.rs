@@ -70,7 +70,8 @@ pub(super) fn settings(part: Part, tcp: &TcpConfig, refused: &mut Refusals) -> (
     acknowledgements(part, *ack, refused);
     repair(part, *recovery, refused);
     let SendingConfig { nagle, minshall, pacing, pacing_rule: _ } = *sending;
-    refused.unless((minshall || !nagle) && !pacing, part, rules::SENDING);
+    refused.unless(minshall || !nagle, part, rules::NAGLE);
+    refused.unless(!pacing, part, rules::PACING);
     let (receive_buffer, sizes) = buffer_sizes(part, *buffers, refused);
     settings.extend(sizes);
     let options = if timestamps { TIMESTAMPS } else { 0 };
@@ -96,21 +97,22 @@ fn in_flight(part: Part, window: WindowConfig, refused: &mut Refusals) -> [(&'st
 fn timer(part: Part, timers: TimerConfig, refused: &mut Refusals) -> [(&'static str, String); 2] {
     let TimerConfig { rto, syn_retries, retries } = timers;
     let RtoConfig { initial, min, max, granularity, floor, estimator } = rto;
-    let kernels = initial == Nanos::from_secs(1)
-        && min == Nanos::from_millis(200)
-        && max == Nanos::from_secs(120)
-        && granularity == Nanos::from_millis(1)
-        && floor == RtoFloor::Variance
-        && estimator == RtoRule::Rfc;
-    refused.unless(kernels, part, rules::RTO);
+    refused.unless(initial == Nanos::from_secs(1), part, rules::RTO_INITIAL);
+    refused.unless(min == Nanos::from_millis(200), part, rules::RTO_MIN);
+    refused.unless(max == Nanos::from_secs(120), part, rules::RTO_MAX);
+    refused.unless(granularity == Nanos::from_millis(1), part, rules::RTO_GRANULARITY);
+    refused.unless(floor == RtoFloor::Variance, part, rules::RTO_FLOOR);
+    refused.unless(estimator == RtoRule::Rfc, part, rules::RTO_ESTIMATOR);
     [("net/ipv4/tcp_syn_retries", syn_retries.to_string()), ("net/ipv4/tcp_retries2", retries.to_string())]
 }
 
 fn acknowledgements(part: Part, ack: AckConfig, refused: &mut Refusals) {
     let AckConfig { every, delay, quick, per_round_trip, pushed } = ack;
-    let kernels = every == 2 && delay == Nanos::from_millis(40) && quick == 16 && per_round_trip == 0;
-    let kernels = kernels && pushed == AckPushed::Any;
-    refused.unless(kernels, part, rules::ACKS);
+    refused.unless(every == 2, part, rules::ACK_EVERY);
+    refused.unless(delay == Nanos::from_millis(40), part, rules::ACK_DELAY);
+    refused.unless(quick == 16, part, rules::QUICK_ACKS);
+    refused.unless(per_round_trip == 0, part, rules::ACKS_PER_RTT);
+    refused.unless(pushed == AckPushed::Any, part, rules::ACK_PUSHED);
 }
 
 fn repair(part: Part, recovery: RecoveryConfig, refused: &mut Refusals) {
@@ -125,16 +127,16 @@ fn repair(part: Part, recovery: RecoveryConfig, refused: &mut Refusals) {
         flight_after_timeout,
         loss_means,
     } = recovery;
-    let kernels = reliability == Reliability::Acknowledged
-        && kind == RecoveryKind::Rack
-        && prr
-        && prr_rule == PrrRule::Linux
-        && dupthresh == 3
-        && limited_transmit
-        && !multiple_fast_retransmits
-        && flight_after_timeout == FlightAfterTimeout::Retransmitted
-        && loss_means == LossMeans::Congestion;
-    refused.unless(kernels, part, rules::RECOVERY);
+    let rack = reliability == Reliability::Acknowledged && kind == RecoveryKind::Rack;
+    refused.unless(rack, part, rules::RECOVERY);
+    refused.unless(prr, part, rules::PRR);
+    refused.unless(prr_rule == PrrRule::Linux, part, rules::PRR_RULE);
+    refused.unless(dupthresh == 3, part, rules::DUPTHRESH);
+    refused.unless(limited_transmit, part, rules::LIMITED_TRANSMIT);
+    refused.unless(!multiple_fast_retransmits, part, rules::MULTIPLE_FAST_RETRANSMITS);
+    let after_timeout = flight_after_timeout == FlightAfterTimeout::Retransmitted;
+    refused.unless(after_timeout, part, rules::FLIGHT_AFTER_TIMEOUT);
+    refused.unless(loss_means == LossMeans::Congestion, part, rules::LOSS_MEANS);
 }
 
 /// `SO_RCVBUF`, if the receive buffer is fixed, and the sizes between which the kernel chooses otherwise.

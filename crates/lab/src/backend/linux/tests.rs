@@ -1,10 +1,12 @@
 //! Plans and refusals. Runs are tested from outside (`tests/linux.rs`).
 
 use std::fmt::Write as _;
+use std::net::Ipv4Addr;
 
-use emulate::{ChangeOfEndpoint, Limits, Plan, Program};
+use emulate::{ChangeOfEndpoint, Limits, Plan, Program, Sample, SubflowState};
 use scenario::{Document, Registries};
 use trace::metrics::TABLES;
+use units::Bytes;
 
 use super::*;
 
@@ -114,11 +116,33 @@ fn keys_without_counterpart_are_refused() {
     assert_eq!(add("congestion = \"newreno\"\n"), [""; 0]);
     assert_eq!(add("initial_window = 3\n"), ["transport.initial_window"]);
     assert_eq!(add("ecn = true\n"), ["transport.ecn"]);
-    assert_eq!(add("rto_min = \"1s\"\n"), ["transport.rto_min"]);
+    for line in [
+        "rto_min = \"1s\"",
+        "rto_max = \"60s\"",
+        "rto_initial = \"3s\"",
+        "rto_floor = \"total\"",
+        "ack_every = 1",
+        "ack_delay = \"100ms\"",
+        "quick_acks = 1",
+        "acks_per_rtt = 2",
+        "prr_rule = \"rfc\"",
+        "dupthresh = 5",
+        "limited_transmit = false",
+        "pacing = true",
+    ] {
+        let (key, _) = line.split_once(' ').unwrap();
+        assert_eq!(
+            add(&format!("{line}\n")),
+            [format!("transport.{key}")],
+            "the key that was set, and no other"
+        );
+    }
     assert_eq!(add("send_buffer = \"1MB\"\n"), ["transport.send_buffer"]);
     assert_eq!(add("path_manager = \"fullmesh\"\n"), ["transport.path_manager"]);
     assert_eq!(refused(&TEXT.replace("minratio", "blest")), ["transport.scheduler"]);
-    assert_eq!(refused(&TEXT.replace("4Mbit/s", "400Mbit/s")), ["rate"; 3]);
+    assert_eq!(refused(&TEXT.replace("4Mbit/s", "400Mbit/s")), ["rate"; 4]);
+    let one = TEXT.replacen("4Mbit/s", "9Gbit/s", 1);
+    assert_eq!(refused(&one), ["rate"; 2], "those that are too high, not those of the other path");
     assert_eq!(refused(&TEXT.replace("duration = \"5s\"", "duration = \"61min\"")), ["duration"]);
     let flow = TEXT.split("[flow.transport]").next().unwrap().to_owned();
     let udp = |more: &str| {
@@ -209,6 +233,42 @@ fn the_bound_of_lateness_is_that_of_the_shortest_path() {
     let late = Accuracy { p99: Nanos(410_000), ..accuracy };
     assert!(judge(&late, bound).unwrap_err().0.starts_with("not exact enough"), "410 us of 400");
     assert!(judge(&Accuracy { refused: 1, ..accuracy }, bound).is_err());
+}
+
+/// Thresholds of 21 segments, without limit, and one that only a register can have held.
+#[test]
+fn a_threshold_that_no_control_has_set_is_found() {
+    let socket = |ssthresh| SubflowState {
+        local: (Ipv4Addr::LOCALHOST, 1),
+        remote: (Ipv4Addr::LOCALHOST, 2),
+        state: 1,
+        token: None,
+        cwnd: 10,
+        ssthresh,
+        mss: Bytes(1448),
+        srtt: Nanos::from_millis(40),
+        unacked: 0,
+        send_window: Bytes::ZERO,
+        sent: Bytes::ZERO,
+        retransmitted: Bytes::ZERO,
+        received: Bytes::ZERO,
+        acked: Bytes::ZERO,
+        segments_sent: 0,
+        segments_retransmitted: 0,
+        segments_received: 0,
+        out_of_order: 0,
+        timeouts: 0,
+    };
+    let host = |subflows, gone| {
+        let sample = Sample { subflows, gone, ..Sample::default() };
+        [Samples { samples: vec![Sample::default(), sample], ..Samples::default() }]
+    };
+    let usual = [socket(Some(21)), socket(None), socket(Some(1 << 20))];
+    assert_eq!(lost_threshold(&host(usual.to_vec(), usual.to_vec())), None);
+    let lost = socket(Some(667_073_280));
+    for [subflows, gone] in [[vec![usual[0], lost], vec![]], [vec![], vec![lost, usual[1]]]] {
+        assert_eq!(lost_threshold(&host(subflows, gone)), Some(667_073_280));
+    }
 }
 
 #[test]

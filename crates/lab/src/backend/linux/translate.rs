@@ -8,9 +8,9 @@ use emulate::{
     CommandPlan, FlowPlan, HostPlan, MOST_FLOWS, MOST_NODES, Plan, Program, Route, Uplink, address,
 };
 use network::{Carrier, Interface, NodeId};
-use scenario::model::{Choice, Flow, Scenario, Setting, Strip, Transport};
+use scenario::model::{Choice, Flow, Scenario, Setting, Transport};
 use scenario::{Part, Unsupported};
-use units::{BitsPerSecond, Nanos, SimTime};
+use units::{Nanos, SimTime};
 
 use super::path_manager::{self, Ends};
 use super::{rules, tcp};
@@ -38,7 +38,7 @@ pub(super) fn plan(scenario: &Scenario) -> Result<Plan, Vec<Unsupported>> {
         duplex_links: _,
         proxies,
         flows,
-        events,
+        events: _,
         flow_events: _,
     } = scenario;
     let mut refused = Refusals::default();
@@ -46,8 +46,6 @@ pub(super) fn plan(scenario: &Scenario) -> Result<Plan, Vec<Unsupported>> {
     refused.unless(*record_interval >= SHORTEST_INTERVAL, Part::Scenario, rules::INTERVAL);
     refused.unless(flows.len() <= MOST_FLOWS, Part::Scenario, rules::FLOWS);
     refused.unless(proxies.is_empty(), Part::Scenario, rules::PROXY);
-    let strips = events.iter().any(|event| event.strip.is_some_and(|strip| strip != Strip::Never));
-    refused.unless(!strips, Part::Scenario, rules::EVENT);
     links(scenario, &mut refused);
     let mut plan = Plan::default();
     for (index, flow) in flows.iter().enumerate() {
@@ -62,19 +60,22 @@ pub(super) fn plan(scenario: &Scenario) -> Result<Plan, Vec<Unsupported>> {
     if refused.is_empty() { Ok(plan) } else { Err(refused.into_list()) }
 }
 
+/// Refuses the largest plain rates where all together are more than a run can carry.
 fn links(scenario: &Scenario, refused: &mut Refusals) {
-    let mut total = 0u64;
-    for (link, duplex) in scenario.duplex_links.iter().enumerate() {
-        for (index, direction) in duplex.directions.iter().enumerate() {
-            let part = Part::Direction(link, index);
-            refused.unless(direction.strip == Strip::Never, part, rules::STRIP);
-            // The least of several rates applies.
-            let Some(BitsPerSecond(rate)) = direction.rate.iter().filter_map(Setting::value).min() else {
-                continue;
-            };
-            total = total.saturating_add(rate / FULL_PACKET_BITS);
-            refused.unless(total <= MOST_PACKETS, part, rules::RATE);
-        }
+    let directions = scenario.duplex_links.iter().enumerate().flat_map(|(link, duplex)| {
+        let part = move |index| Part::Direction(link, index);
+        duplex.directions.iter().enumerate().map(move |(index, direction)| (part(index), direction))
+    });
+    let rates: Vec<(Part, u64)> = directions
+        // The least of several rates applies.
+        .filter_map(|(part, direction)| {
+            Some((part, direction.rate.iter().filter_map(Setting::value).min()?.0))
+        })
+        .collect();
+    let total = rates.iter().fold(0u64, |sum, (_, rate)| sum.saturating_add(rate / FULL_PACKET_BITS));
+    let largest = rates.iter().map(|&(_, rate)| rate).max();
+    for (part, rate) in rates {
+        refused.unless(total <= MOST_PACKETS || Some(rate) < largest, part, rules::RATE);
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use network::{Carrier, Delivered, Interface, Watch};
+use network::{Carrier, Delivered, Interface, Multipath, Watch};
 use scenario::model::Scenario;
 use trace::{LinkRecord, Series, SeriesKey};
 use units::{Bytes, Nanos, SimTime};
@@ -126,7 +126,8 @@ impl Conversation {
             let size = Bytes(bytes.len() as u64) + self.association.settings.overhead;
             self.counts.on_sent(path, size, packets::data_chunks(&bytes));
         }
-        carrier.send(now, (ends[side], ends[1 - side]), bytes, self.association.settings.overhead);
+        let overhead = self.association.settings.overhead;
+        carrier.send(now, (ends[side], ends[1 - side]), (bytes, Multipath::None), overhead);
     }
 }
 
