@@ -1,8 +1,8 @@
 //! The links of a scenario for hosts that run elsewhere: packets are bytes, and what carries them is what carries the
 //! packets of a [`World`](crate::World).
 //!
-//! May: move bytes from interface to interface, and sample links. May not: look into the bytes, which whoever sends and receives
-//! them does for middleboxes, or know when hosts act.
+//! May: move bytes from interface to interface, and sample links. May not: look into the bytes, which the ends of links
+//! do for middleboxes, or know when hosts act.
 
 use engine::EventQueue;
 use scenario::model::Scenario;
