@@ -233,6 +233,17 @@ def test_a_name_that_the_kernel_would_not_take_is_refused(ropewalk: Ropewalk, na
 
 
 @loads_controls
+@pytest.mark.parametrize(
+    "command", [["unshare", "-U", "-r"], ["setpriv", "--bounding-set=-bpf", "--inh-caps=-bpf"]]
+)
+def test_root_of_a_namespace_is_told_that_it_loads_nothing(command: list[str]) -> None:
+    found = subprocess.run([*command, COMMAND, "doctor"], capture_output=True, text=True, check=False)
+    if not found.stdout:
+        pytest.skip(found.stderr)
+    assert "no coupled congestion control: that needs root of the machine" in found.stdout
+
+
+@loads_controls
 def test_a_control_is_loaded_for_the_time_of_the_command(ropewalk: Ropewalk) -> None:
     name = f"rwtest{os.getpid() % 10_000}"
     assert ropewalk("cc", "unload", name).returncode == 2

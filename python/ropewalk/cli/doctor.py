@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 import sys
@@ -117,13 +116,30 @@ def _kernel() -> str:
     return f"{platform.release()}, {'with' if mptcp else 'without'} MPTCP; {found}; {_programs()}"
 
 
+NEEDED = 1 << 12 | 1 << 38 | 1 << 39
+"""CAP_NET_ADMIN, CAP_PERFMON and CAP_BPF."""
+
+
+def _may_load() -> bool:
+    """Whether this process is root of the first user namespace, with what BPF programs need."""
+    try:
+        mapped = Path("/proc/self/uid_map").read_text(encoding="ascii").split()
+        status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    held = next((int(line.split()[1], 16) for line in status.splitlines() if line.startswith("CapEff:")), 0)
+    return mapped == ["0", "0", "4294967295"] and held & NEEDED == NEEDED
+
+
 def _programs() -> str:
     """Whether `ropewalk cc load` has what it needs."""
     missing = [tool for tool in ("clang", "gcc") if shutil.which(tool) is None]
     if not Path("/sys/kernel/btf/vmlinux").exists():
         return "no coupled congestion control: the kernel has no BTF"
-    if os.geteuid() != 0:
-        return "no coupled congestion control: that needs root"
+    if not _may_load():
+        return (
+            "no coupled congestion control: that needs root of the machine, not of a namespace or container"
+        )
     if missing:
         return f"coupled congestion controls need {' and '.join(missing)}"
     return "coupled congestion controls can be loaded"
