@@ -42,7 +42,8 @@ SIDES = ("kernel", "simulator")
 
 def record() -> None:
     """Runs what is not on record."""
-    kernel_record.record(CASES, SCENARIO, SEEDS, figures, RECORD)
+    cases = {name: kernel_record.Case(sets, SEEDS, figures) for name, sets in CASES.items()}
+    kernel_record.record(cases, SCENARIO, RECORD)
 
 
 def figures(results: Results) -> dict[str, float]:
