@@ -14,6 +14,7 @@ from typing import Any
 
 import kernel_lantto
 import kernel_yedugundla
+import kernel_yedugundla_cases
 import ropewalk as rw
 from ropewalk.comparison import Compared, cells, compare, markdown
 from ropewalk.statistics import Estimate
@@ -182,7 +183,7 @@ def main(arguments: list[str]) -> None:
     if arguments == ["lantto2025"]:
         kernel_lantto.record()
     elif arguments == ["yedugundla2016"]:
-        kernel_yedugundla.run()
+        kernel_yedugundla_cases.run()
     elif arguments != ["--page"]:
         record(tuple(arguments) or NAMES)
     PAGE.write_text(page(), encoding="utf-8")
