@@ -189,9 +189,11 @@ def test_an_address_leaves_and_comes_back() -> None:
     """The server's second address is withdrawn after 1.5 s and announced again after 3.5 s.
 
     A program of the system does both, and a busy machine starts it late: there is one silence, whenever.
-    One run of fifteen had no second join with Linux 6.18. The cause is not traced: there are three attempts.
+    The limits leave room for both joins. With limits of 1 about one run in twelve had no second join: Linux
+    then refuses addresses from the first join until REMOVE_ADDR closes a subflow, and the server, which
+    closes the subflow as well, may be first.
     """
-    manager = '{ kind = "in-kernel", subflows = 1, add_addr_accepted = 1 }'
+    manager = '{ kind = "in-kernel", subflows = 2, add_addr_accepted = 2 }'
     endpoints = '[{ path = "b", end = "server", flags = ["signal"] }]'
     transport = MPTCP.replace(" }", f", path_manager = {manager}, endpoints = {endpoints} }}")
     events = "".join(
@@ -202,10 +204,8 @@ def test_an_address_leaves_and_comes_back() -> None:
         'from = "server"\nto = "terminal"', 'from = "terminal"\nto = "server"'
     )
     text = PATHS.replace("4s", "7s") + upload + events
-    attempts = (run(text) for _ in range(3))
-    joined = (found for found in attempts if found.subflows["path"].to_list() == ["a", "b", "b"])
-    found = next(joined, None)
-    assert found is not None, "the second subflow of b is a new one"
+    found = run(text)
+    assert found.subflows["path"].to_list() == ["a", "b", "b"], "the second subflow of b is a new one"
     series = found.series.filter(found.series["metric"] == "throughput_bit_s")
     on_b = series.filter((series["link"] == "b.up") & (series["t_s"] > 1.5)).sort("t_s")
     silent = on_b.filter(on_b["value"] == 0.0)["t_s"]
