@@ -130,23 +130,35 @@ impl<W: Lower> Buckets<W> {
 
     /// Buckets with weight, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, u64)> {
-        let mut rest = self.rest.iter().flat_map(|rest| rest.0.iter()).peekable();
-        let others = (self.first as usize..).zip(&self.weights).map(move |(bucket, weight)| {
-            let rest = rest.next_if(|(of, _)| **of == bucket).map_or(0, |(_, rest)| *rest);
-            (bucket, (*weight).into() + rest)
-        });
-        std::iter::once((0, self.zero)).chain(others).filter(|(_, weight)| *weight > 0)
+        std::iter::once((0, self.zero)).chain(self.others()).filter(|(_, weight)| *weight > 0)
+    }
+
+    /// All buckets in the range but bucket 0, with their whole weights.
+    #[inline]
+    fn others(&self) -> impl Iterator<Item = (usize, u64)> {
+        let mut rest = self.rest.iter().flat_map(|rest| &rest.0);
+        let mut next = rest.next();
+        (self.first as usize..).zip(&self.weights).map(move |(bucket, weight)| {
+            let more = next.filter(|(of, _)| **of == bucket).map_or(0, |(_, more)| *more);
+            if more > 0 {
+                next = rest.next();
+            }
+            (bucket, (*weight).into() + more)
+        })
     }
 
     /// The first bucket up to which a share `q` of the weight lies; `None` without weight.
     pub(crate) fn quantile(&self, total: u64, q: f64) -> Option<usize> {
         let wanted = (q * total as f64).ceil().max(1.0) as u64;
-        let mut seen = 0;
+        let mut seen = self.zero;
+        if seen >= wanted {
+            return Some(0);
+        }
         let reached = |(_, weight): &(usize, u64)| {
             seen += weight;
             seen >= wanted
         };
-        self.iter().find(reached).map(|(bucket, _)| bucket)
+        self.others().find(reached).map(|(bucket, _)| bucket)
     }
 }
 

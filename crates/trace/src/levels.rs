@@ -77,12 +77,12 @@ impl TimeLevels {
     /// The smallest value that was not exceeded for a share `q` of the time from the start to `now`, within the bucket
     /// width; the present value if no time has passed.
     pub fn quantile(&self, now: SimTime, q: f64) -> Bytes {
-        let mut lasted = self.lasted.clone();
-        lasted.add(bucket_of(self.value.0), now.since(self.since).0);
         let total = now.since(self.start).0;
         if total == 0 {
             return self.value;
         }
+        let mut lasted = self.lasted.clone();
+        lasted.add(bucket_of(self.value.0), now.since(self.since).0);
         let found = lasted.quantile(total, q).map_or(0, |bucket| {
             let (first, count) = buckets::values_of(bucket);
             first + (count - 1) / 2
