@@ -91,7 +91,7 @@ fn sum(packet: &[u8], place: &Range<usize>, start: usize) -> u32 {
         .sum()
 }
 
-/// RFC 1624 section 3: "HC' = ~(~HC + ~m + m')"
+/// Equation 3 of RFC 1624.
 fn updated(checksum: u16, before: u32, after: u32) -> u16 {
     !folded(u32::from(!checksum) + u32::from(!folded(before)) + after)
 }
