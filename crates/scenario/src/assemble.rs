@@ -377,7 +377,7 @@ fn sctp(keys: &Table) -> Option<SctpConfig> {
         },
         sack: SackConfig {
             every: keys.read("ack_every")?,
-            eager: keys.flag("eager_sack")?,
+            eager: keys.read("eager_sack")?,
             delay: keys.read("ack_delay")?,
             non_renegable: keys.read("nr_sack")?,
         },

@@ -10,8 +10,8 @@ use transport::config::{
     ReinjectOn, Reinjection, RtoFloor, RtoRule,
 };
 use transport::sctp::config::{
-    BufferSplit, FastRetransmit, InitialWindow, Occupancy, Reductions, RetransmissionPolicy, TimerDefects,
-    WindowUpdate,
+    BufferSplit, EagerSack, FastRetransmit, InitialWindow, Occupancy, Reductions, RetransmissionPolicy,
+    TimerDefects, WindowUpdate,
 };
 use units::{BitsPerSecond, Bytes, Nanos, Ratio, SimTime};
 
@@ -98,6 +98,7 @@ words! {
         "starvation" => Self::Starvation,
         "both" => Self::Both,
     }
+    EagerSack { "never" => Self::Never, "first" => Self::First, "with-departures" => Self::WithDepartures }
     Occupancy { "queued" => Self::Queued, "flight" => Self::Flight }
     WindowUpdate { "v1" => Self::V1, "v2" => Self::V2 }
     BufferSplit { "off" => Self::Off, "sender" => Self::Sender, "receiver" => Self::Receiver, "both" => Self::Both }

@@ -15,9 +15,9 @@ use transport::config::{
 };
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
-    BufferSplit, CmtConfig, FastRetransmit, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy, Reductions,
-    Rescheduling, RetransmissionPolicy, SackConfig, SctpBufferConfig, SctpRecoveryConfig, SctpWindowConfig,
-    WindowUpdate,
+    BufferSplit, CmtConfig, EagerSack, FastRetransmit, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy,
+    Reductions, Rescheduling, RetransmissionPolicy, SackConfig, SctpBufferConfig, SctpRecoveryConfig,
+    SctpWindowConfig, WindowUpdate,
 };
 use units::{Bytes, Nanos, Ratio};
 
@@ -394,6 +394,7 @@ fn inet() {
             burst: MaxBurst::UseItOrLoseIt(4),
             ..usual.window
         },
+        sack: SackConfig { eager: EagerSack::Never, ..usual.sack },
         data_is_cookie_ack: true,
         cmt: Some(CmtConfig {
             retransmission: RetransmissionPolicy::LowestRtt,
@@ -436,7 +437,7 @@ fn freebsd() {
             ..usual.window
         },
         buffers: SctpBufferConfig { chunk_overhead: Bytes(256), ..usual.buffers },
-        sack: SackConfig { eager: true, ..usual.sack },
+        sack: SackConfig { eager: EagerSack::WithDepartures, ..usual.sack },
         data_is_cookie_ack: true,
         cmt: Some(CmtConfig {
             retransmission: RetransmissionPolicy::LargestWindow,

@@ -6,7 +6,8 @@ use transport::config::{
     ReinjectOn, Reinjection, RtoFloor, RtoRule,
 };
 use transport::sctp::config::{
-    BufferSplit, FastRetransmit, Occupancy, Reductions, RetransmissionPolicy, TimerDefects, WindowUpdate,
+    BufferSplit, EagerSack, FastRetransmit, Occupancy, Reductions, RetransmissionPolicy, TimerDefects,
+    WindowUpdate,
 };
 use units::{Bytes, Nanos};
 
@@ -366,8 +367,9 @@ pub(crate) static TRANSPORT: Section = Section {
         ),
         sctp(
             "eager_sack",
-            FLAG,
-            "the first packet with DATA is acknowledged at once, and a SACK that is delayed leaves with any other packet, as in FreeBSD",
+            words(EagerSack::WORDS),
+            "packets that are acknowledged at once: none, the first with DATA (RFC 9260 section 5.1), or the first, and whatever is delayed \
+             when any other packet leaves, as in FreeBSD",
         ),
         sctp(
             "data_is_cookie_ack",

@@ -277,13 +277,23 @@ pub struct RetransmissionLimits {
 pub struct SackConfig {
     /// Every n-th packet at once.
     pub every: u32,
-    /// The first packet with DATA at once, and whatever waits when another packet leaves. FreeBSD does so (`sctp_init_asoc`,
-    /// `sctp_chunk_output`).
-    pub eager: bool,
+    /// Packets that are acknowledged at once beside these.
+    pub eager: EagerSack,
     /// Otherwise after this long.
     pub delay: Nanos,
     /// SACKs are non-renegable: the sender keeps nothing that a gap block has acknowledged.
     pub non_renegable: bool,
+}
+
+/// Which packets with DATA are acknowledged at once, though the delay would permit to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EagerSack {
+    /// None.
+    Never,
+    /// The first of the association (RFC 9260 section 5.1).
+    First,
+    /// The first, and whatever waits when another packet leaves. FreeBSD does so (`sctp_init_asoc`, `sctp_chunk_output`).
+    WithDepartures,
 }
 
 /// HEARTBEATs (RFC 9260 sections 5.4 and 8.3).
@@ -376,7 +386,12 @@ impl Default for SctpConfig {
                 fast_retransmit: FastRetransmit::Single,
                 timer_defects: TimerDefects::Absent,
             },
-            sack: SackConfig { every: 2, eager: false, delay: Nanos::from_millis(200), non_renegable: false },
+            sack: SackConfig {
+                every: 2,
+                eager: EagerSack::First,
+                delay: Nanos::from_millis(200),
+                non_renegable: false,
+            },
             heartbeat: HeartbeatConfig { interval: Nanos::from_secs(30), confirm: true },
             data_is_cookie_ack: false,
             window: SctpWindowConfig {

@@ -5,7 +5,7 @@
 use units::SimTime;
 
 use crate::packet::PathId;
-use crate::sctp::config::SackConfig;
+use crate::sctp::config::{EagerSack, SackConfig};
 use crate::sctp::gaps::GapBlocks;
 use crate::sctp::tsn::Tsn;
 use crate::tcp::ranges::{Range, RangeSet};
@@ -100,7 +100,8 @@ impl SackTimer {
     pub fn on_packet(&mut self, now: SimTime, path: PathId, urgent: bool) {
         self.path = path;
         self.packets += 1;
-        let first = std::mem::take(&mut self.untouched) && self.config.eager;
+        // RFC 9260 section 5.1: the first DATA chunk is acknowledged immediately.
+        let first = std::mem::take(&mut self.untouched) && self.config.eager != EagerSack::Never;
         // RFC 9260 section 6.2: packets are counted, not chunks.
         if urgent || first || self.packets >= self.config.every {
             self.at_once = true;
@@ -111,7 +112,7 @@ impl SackTimer {
 
     /// Another packet leaves.
     pub fn on_departure(&mut self) {
-        self.at_once |= self.config.eager && self.is_pending();
+        self.at_once |= self.config.eager == EagerSack::WithDepartures && self.is_pending();
     }
 
     /// A SACK leaves at once, though no DATA has come: the window has opened.
@@ -178,16 +179,8 @@ mod tests {
     #[test]
     fn every_second_packet_or_after_the_delay() {
         let delay = Nanos::from_millis(200);
-        let mut timer = SackTimer::new(SackConfig { every: 2, eager: true, delay, non_renegable: false });
-        timer.on_packet(SimTime::ZERO, PathId(0), false);
-        assert_eq!((timer.is_due(), timer.take()), (true, 1), "the first is acknowledged at once");
-        timer.on_packet(SimTime::ZERO, PathId(0), false);
-        assert!(!timer.is_due());
-        timer.on_departure();
-        assert_eq!((timer.is_due(), timer.take()), (true, 1));
-        timer.on_departure();
-        assert!(!timer.is_pending(), "nothing waits");
-        let mut timer = SackTimer::new(SackConfig { every: 2, eager: false, delay, non_renegable: false });
+        let new = |eager| SackTimer::new(SackConfig { every: 2, eager, delay, non_renegable: false });
+        let mut timer = new(EagerSack::Never);
         timer.on_packet(SimTime::from_millis(5), PathId(1), false);
         assert_eq!(
             (timer.is_due(), timer.due(), timer.path()),
@@ -201,5 +194,22 @@ mod tests {
         assert!(!timer.is_due());
         timer.on_timeout(SimTime::from_millis(210));
         assert!(timer.is_due());
+    }
+
+    #[test]
+    fn the_first_packet_is_acknowledged_at_once_and_others_when_a_packet_leaves() {
+        let delay = Nanos::from_millis(200);
+        for (eager, departs) in [(EagerSack::First, false), (EagerSack::WithDepartures, true)] {
+            let mut timer = SackTimer::new(SackConfig { every: 2, eager, delay, non_renegable: false });
+            timer.on_packet(SimTime::ZERO, PathId(0), false);
+            assert_eq!((timer.is_due(), timer.take()), (true, 1));
+            timer.on_packet(SimTime::ZERO, PathId(0), false);
+            assert!(!timer.is_due());
+            timer.on_departure();
+            assert_eq!(timer.is_due(), departs);
+            assert_eq!(timer.take(), 1);
+            timer.on_departure();
+            assert!(!timer.is_pending(), "nothing waits");
+        }
     }
 }

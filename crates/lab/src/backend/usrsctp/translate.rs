@@ -10,7 +10,7 @@ use scenario::{Part, Unsupported};
 use transport::config::RtoConfig;
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
-    BufferSplit, CmtConfig, FastRetransmit, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy,
+    BufferSplit, CmtConfig, EagerSack, FastRetransmit, HeartbeatConfig, InitialWindow, MaxBurst, Occupancy,
     PacketConfig, Reductions, Rescheduling, RetransmissionLimits, RetransmissionPolicy, SackConfig,
     SctpBufferConfig, SctpRecoveryConfig, SctpWindowConfig, StreamConfig, TimerDefects, WindowUpdate,
 };
@@ -195,7 +195,7 @@ fn times(
     let RtoConfig { initial, min, max, granularity, floor: _, estimator: _ } = rto;
     refused.unless(granularity == MILLISECOND, part, rules::GRANULARITY);
     let SackConfig { every: _, eager, delay, non_renegable: _ } = sack;
-    refused.unless(eager, part, rules::EAGER);
+    refused.unless(eager == EagerSack::WithDepartures, part, rules::EAGER);
     let whole = |time: &Nanos| time.0.is_multiple_of(MILLISECOND.0);
     refused.unless([initial, min, max, delay].iter().all(whole), part, rules::ACK_DELAY);
     let RetransmissionLimits { init, path, association } = limits;
