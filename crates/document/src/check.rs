@@ -6,8 +6,9 @@ use crate::files::Files;
 use crate::keys::UNLIMITED;
 use crate::keys::{Kind, Scalar, Section};
 use crate::scalar::{Fault, scalar, wrong_type};
-use crate::tree::{Origin, Placed, Table, Value};
+use crate::tree::{KeyValue, Origin, Placed, Table, Value};
 use crate::vocabulary::{Catalogue, Vocabulary};
+use crate::work;
 use registry::OptionKind;
 
 /// Checks values against the key tables.
@@ -34,13 +35,22 @@ pub fn element_path(parent: &str, list: &str, index: usize, node: &Placed) -> St
 impl Checker<'_, '_, '_> {
     /// All keys of a table.
     pub fn table(&mut self, section: &'static Section, table: &mut Table, path: &str) {
+        // Removing unknown keys one by one would take time that grows with the square of their number.
+        work::add(table.entries.len());
+        let known = |entry: &KeyValue| section.key(&entry.key).is_some();
+        let (entries, unknown): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut table.entries).into_iter().partition(known);
+        table.entries = entries;
         let names: Vec<String> = table.entries.iter().map(|e| e.key.clone()).collect();
+        for entry in unknown {
+            self.unknown(section, table, entry, path);
+        }
         let readable =
             |node: &&Placed| section.key("kind").is_some_and(|key| scalar(key.kind, &node.value).is_ok());
         let kind = table.get("kind").filter(readable).and_then(Placed::as_text).map(str::to_owned);
         for name in names {
             match section.key(&name) {
-                None => self.unknown(section, table, &name, path),
+                None => {}
                 // A key that does not apply is reported as such, whatever its value.
                 Some(key) if kind.is_some() && !key.exists_with(kind.as_deref()) => {}
                 Some(key) => {
@@ -179,8 +189,14 @@ impl Checker<'_, '_, '_> {
         misspelt(table, algorithm.options.iter().map(|option| option.name));
     }
 
-    fn unknown(&mut self, section: &'static Section, table: &mut Table, name: &str, path: &str) {
-        let Some(entry) = table.take(name) else { return };
+    /// A key of the file that the section does not have. `table` is without it.
+    fn unknown(&mut self, section: &'static Section, table: &mut Table, entry: KeyValue, path: &str) {
+        let name = entry.key.as_str();
+        if self.report.is_full() {
+            self.report.add(entry.at, Code::UnknownKey, "", String::new(), String::new());
+            table.partial = true;
+            return;
+        }
         let inner = section.keys.iter().find_map(|key| match key.kind.one() {
             Kind::Table(inner) if inner.key(name).is_some() => Some(key.name),
             _ => None,

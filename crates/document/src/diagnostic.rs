@@ -6,6 +6,7 @@ use std::fmt;
 use serde_json::json;
 
 use crate::tree::Origin;
+use crate::work;
 
 /// Declares the codes once: variant, stable code, what it means.
 macro_rules! codes {
@@ -86,43 +87,49 @@ pub struct Diagnostic {
     pub width: usize,
 }
 
-/// Mistakes that are printed; `to_json` has all of them.
+/// Mistakes that are printed; `to_json` has all that are kept.
 const SHOWN: usize = 500;
+/// Mistakes of one file that are kept: a file of 10 MB has room for a million, of some kB each in memory.
+pub const KEPT: usize = 50_000;
 
-/// All mistakes of a scenario, in the order of the file; never empty.
+/// The mistakes of a scenario, in the order of the file; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Diagnostics(Vec<Diagnostic>);
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+    /// There were more than are kept.
+    cut: bool,
+}
 
 impl Diagnostics {
     /// Mistakes of one file, sorted by place; `None` if there are none.
     pub(crate) fn sorted(mut found: Vec<Diagnostic>) -> Option<Self> {
         found.sort_by_key(|d| (d.line, d.column, d.code));
-        (!found.is_empty()).then(|| Self::readable(found))
+        (!found.is_empty()).then(|| Self::readable(found, false))
     }
 
     /// Keeps values of the file that a message repeats to a length that can be read.
-    fn readable(mut found: Vec<Diagnostic>) -> Self {
+    fn readable(mut found: Vec<Diagnostic>, cut: bool) -> Self {
         for diagnostic in &mut found {
             for text in [&mut diagnostic.key, &mut diagnostic.message, &mut diagnostic.help] {
                 *text = shortened(text);
             }
         }
-        Self(found)
+        Self { list: found, cut }
     }
 
     /// In the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.0.iter()
+        self.list.iter()
     }
 
-    /// Number of mistakes.
+    /// Number of mistakes that are kept.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.list.len()
     }
 
     /// Never true of a returned value.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.list.is_empty()
     }
 
     /// A list of objects with the fields of [`Diagnostic`].
@@ -133,7 +140,7 @@ impl Diagnostics {
                 "message": d.message, "help": d.help, "source": d.source, "width": d.width,
             })
         };
-        self.0.iter().map(one).collect()
+        self.list.iter().map(one).collect()
     }
 }
 
@@ -159,7 +166,7 @@ impl fmt::Display for Diagnostic {
 
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, diagnostic) in self.0.iter().take(SHOWN).enumerate() {
+        for (i, diagnostic) in self.list.iter().take(SHOWN).enumerate() {
             if i > 0 {
                 writeln!(f)?;
             }
@@ -167,6 +174,7 @@ impl fmt::Display for Diagnostics {
         }
         match self.len().saturating_sub(SHOWN) {
             0 => Ok(()),
+            more if self.cut => write!(f, "\nand more than {more} more"),
             more => write!(f, "\nand {more} more"),
         }
     }
@@ -196,8 +204,10 @@ pub struct Report<'a> {
     foreign: Vec<Diagnostic>,
     /// Positions in `found`, by place.
     known: BTreeMap<Origin, Vec<usize>>,
+    /// Mistakes found when `found` had [`KEPT`].
+    beyond: usize,
     /// Where the lines of `text` begin: finding a place takes no longer in a long file.
-    lines: Vec<usize>,
+    lines: Lines,
     /// Texts of further files that the tree was made of, by their offsets.
     included: Vec<Included>,
 }
@@ -208,7 +218,7 @@ struct Included {
     file: String,
     text: String,
     start: usize,
-    lines: Vec<usize>,
+    lines: Lines,
 }
 
 impl<'a> Report<'a> {
@@ -222,7 +232,8 @@ impl<'a> Report<'a> {
             found: Vec::new(),
             foreign: Vec::new(),
             known: BTreeMap::new(),
-            lines: line_starts(text),
+            beyond: 0,
+            lines: Lines::of(text),
             included: Vec::new(),
         }
     }
@@ -232,7 +243,7 @@ impl<'a> Report<'a> {
         let end = |one: &Included| one.start + one.text.len();
         let start = self.included.last().map_or(self.text.len(), end) + 1;
         let (file, text) = (file.to_owned(), text.to_owned());
-        self.included.push(Included { file, lines: line_starts(&text), text, start });
+        self.included.push(Included { file, lines: Lines::of(&text), text, start });
         start
     }
 
@@ -253,7 +264,12 @@ impl<'a> Report<'a> {
 
     /// Adds an error unless the same is known: inherited keys are checked again where they are used.
     pub fn add(&mut self, at: Origin, code: Code, key: &str, message: String, help: String) {
+        if self.is_full() {
+            self.beyond += 1;
+            return;
+        }
         let here = self.known.entry(at).or_default();
+        work::add(here.len());
         if here.iter().any(|known| self.found[*known].code == code && self.found[*known].message == message) {
             return;
         }
@@ -266,7 +282,7 @@ impl<'a> Report<'a> {
             Origin::Default => (self.file, 0, Place::of(self.text, &self.lines, 0..0)),
             Origin::Set { index, start, end } => {
                 let text = self.sets.get(index).map_or("", String::as_str);
-                (OVERRIDE, index, Place::of(text, &line_starts(text), start..end))
+                (OVERRIDE, index, Place::of(text, &Lines::of(text), start..end))
             }
         };
         let diagnostic = Diagnostic {
@@ -297,7 +313,12 @@ impl<'a> Report<'a> {
 
     /// Number of mistakes found so far.
     pub fn len(&self) -> usize {
-        self.found.len() + self.foreign.len()
+        self.found.len() + self.foreign.len() + self.beyond
+    }
+
+    /// True if no further mistake is kept, so that its cure need not be looked for.
+    pub fn is_full(&self) -> bool {
+        self.found.len() >= KEPT
     }
 
     /// Everything found, in the order of the files; then overrides, then other files.
@@ -309,13 +330,48 @@ impl<'a> Report<'a> {
         ranked.sort_by_key(|(rank, d)| (d.file == OVERRIDE, *rank, d.line, d.column, d.code));
         let mut list: Vec<Diagnostic> = ranked.into_iter().map(|(_, one)| one).collect();
         list.extend(self.foreign);
-        Diagnostics::readable(list)
+        Diagnostics::readable(list, self.beyond > 0)
     }
 }
 
-/// Offsets at which lines begin; never empty.
-fn line_starts(text: &str) -> Vec<usize> {
-    std::iter::once(0).chain(text.match_indices('\n').map(|(end, _)| end + 1)).collect()
+/// Where the lines of a text begin, and how many characters it has up to there: the column of a place takes no longer in
+/// a long line.
+#[derive(Debug)]
+struct Lines {
+    /// Offsets in bytes; never empty.
+    starts: Vec<usize>,
+    /// Characters before each whole multiple of [`STRIDE`] bytes.
+    characters: Vec<usize>,
+}
+
+/// Bytes between two entries of `Lines::characters`.
+const STRIDE: usize = 1024;
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(end, _)| end + 1)).collect();
+        let mut so_far = 0;
+        let before = |block: &[u8]| {
+            so_far += characters_begun(block);
+            so_far
+        };
+        let characters = std::iter::once(0).chain(text.as_bytes().chunks(STRIDE).map(before)).collect();
+        Self { starts, characters }
+    }
+
+    /// Characters of the text before an offset.
+    fn characters_before(&self, text: &str, offset: usize) -> usize {
+        let block = offset / STRIDE;
+        let rest = &text.as_bytes()[block * STRIDE..offset];
+        work::add(rest.len());
+        self.characters[block] + characters_begun(rest)
+    }
+}
+
+/// Characters whose first byte is among these.
+fn characters_begun(bytes: &[u8]) -> usize {
+    const CONTINUES: u8 = 0b1000_0000;
+    bytes.iter().filter(|byte| **byte & 0b1100_0000 != CONTINUES).count()
 }
 
 /// The text with the middle of long words, and of a long text, left out.
@@ -344,25 +400,26 @@ struct Place {
 
 impl Place {
     /// `lines` are those of `text`.
-    fn of(text: &str, lines: &[usize], span: std::ops::Range<usize>) -> Self {
+    fn of(text: &str, lines: &Lines, span: std::ops::Range<usize>) -> Self {
         let boundary = |offset: usize| {
             (0..=offset.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or_default()
         };
         let (start, end) = (boundary(span.start), boundary(span.end.max(span.start)));
-        let number = lines.partition_point(|line| *line <= start);
-        let line_start = lines[number - 1];
-        debug_assert!(!text[line_start..start].contains('\n'), "the line before that of the place");
-        let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
+        let number = lines.starts.partition_point(|line| *line <= start);
+        let line_start = lines.starts[number - 1];
+        let line_end = lines.starts.get(number).map_or(text.len(), |next| next - 1);
         let line = text[line_start..line_end].trim_end_matches('\r');
         let visible = |c: char| if c.is_control() && c != '\t' { ' ' } else { c };
-        let column = text[line_start..start].chars().count() + 1;
-        let width = text[start..end.min(line_end).max(start)].trim_end().chars().count().max(1);
+        let column = 1 + lines.characters_before(text, start) - lines.characters_before(text, line_start);
         // A place far out in a long line is told by its column alone.
         let shown = if column > LONGEST { 0 } else { LONGEST };
+        let meant = text[start..end.min(line_end).max(start)].trim_end();
+        let width = meant.chars().take(shown.max(column) + 1 - column).count();
+        work::add(width + shown);
         Self {
             line: number,
             column,
-            width: width.min(shown.max(column) + 1 - column),
+            width: width.max(1),
             source: line.chars().take(shown).map(visible).collect(),
         }
     }
@@ -376,14 +433,23 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         0 | 1 => 0,
         n => (n / 3).max(1),
     };
+    let characters = word.chars().count();
+    // The lengths tell most words apart, so that few are compared letter by letter.
+    let distance = |candidate: &str| {
+        let lower = candidate.to_lowercase();
+        let apart = lower.chars().count().abs_diff(characters);
+        let part = candidate.starts_with(&word) || candidate.ends_with(&word) || word.starts_with(candidate);
+        let part = part && word.len().min(candidate.len()) >= 3;
+        if apart > limit {
+            return part.then_some(apart);
+        }
+        work::add(characters);
+        let distance = strsim::osa_distance(&word, &lower);
+        (part || distance <= limit).then_some(distance)
+    };
     candidates
         .into_iter()
-        .map(|candidate| (strsim::osa_distance(&word, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| {
-            let part =
-                candidate.starts_with(&word) || candidate.ends_with(&word) || word.starts_with(candidate);
-            *distance <= limit || (part && word.len().min(candidate.len()) >= 3)
-        })
+        .filter_map(|candidate| distance(candidate).map(|distance| (distance, candidate)))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }

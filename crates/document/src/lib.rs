@@ -21,6 +21,7 @@ pub mod source;
 mod syntax;
 pub mod tree;
 pub mod vocabulary;
+pub mod work;
 
 pub use schema::schema;
 pub use syntax::read;

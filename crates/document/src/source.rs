@@ -1,5 +1,7 @@
 //! A file that is read here and judged further elsewhere: its values as plain data, and mistakes by the way to a value.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value as Json;
 
 use crate::check::Checker;
@@ -39,6 +41,22 @@ pub struct Source {
     written: Placed,
     filled: Placed,
     found: Vec<Diagnostic>,
+    added: Vec<Added>,
+}
+
+/// A mistake that was found in the values.
+#[derive(Clone, Debug)]
+struct Added {
+    at: Origin,
+    code: Code,
+    key: String,
+    message: String,
+    help: String,
+}
+
+/// Place, kind, key and message: equal for the same mistake.
+fn told(one: &Diagnostic) -> (usize, usize, Code, &str, &str, &str) {
+    (one.line, one.column, one.code, &one.key, &one.message, &one.help)
 }
 
 impl Source {
@@ -56,7 +74,7 @@ impl Source {
         checker.value(kind, &mut checked, "");
         let filled = Filler::new(checker).whole(kind, checked);
         let found = if report.is_empty() { Vec::new() } else { report.finish().iter().cloned().collect() };
-        Ok(Self { file: file.into(), text: text.into(), written, filled, found })
+        Ok(Self { file: file.into(), text: text.into(), written, filled, found, added: Vec::new() })
     }
 
     /// The values, defaults filled in; null where a value is missing or wrong.
@@ -74,11 +92,8 @@ impl Source {
                 Step::Index(index) => index.to_string(),
             })
             .collect();
-        let mut report = Report::new(&self.file, &self.text, &[]);
-        report.add(place(&self.written, path, of_key), code, &names.join("."), message, help);
-        let new: Vec<Diagnostic> =
-            report.finish().iter().filter(|one| !self.found.contains(one)).cloned().collect();
-        self.found.extend(new);
+        let at = place(&self.written, path, of_key);
+        self.added.push(Added { at, code, key: names.join("."), message, help });
     }
 
     /// Nothing if the file has no mistakes.
@@ -86,7 +101,17 @@ impl Source {
     /// # Errors
     /// All that were found, in the order of the file.
     pub fn check(&self) -> Result<(), Diagnostics> {
-        Diagnostics::sorted(self.found.clone()).map_or(Ok(()), Err)
+        let mut found = self.found.clone();
+        if !self.added.is_empty() {
+            // One report for all: it looks for the lines of the text once.
+            let mut report = Report::new(&self.file, &self.text, &[]);
+            for one in &self.added {
+                report.add(one.at, one.code, &one.key, one.message.clone(), one.help.clone());
+            }
+            let known: BTreeSet<_> = self.found.iter().map(told).collect();
+            found.extend(report.finish().iter().filter(|one| !known.contains(&told(one))).cloned());
+        }
+        Diagnostics::sorted(found).map_or(Ok(()), Err)
     }
 }
 
@@ -164,9 +189,10 @@ m = 'here'
             (vec![key("t"), Step::Index(1), key("sub"), key("m")], false, 15, 5, 6),
             (vec![key("nothing")], false, 1, 1, 1),
         ] {
-            source.found.clear();
+            source.added.clear();
             source.add(&path, of_key, Code::BadValue, "wrong".into(), "mend it".into());
-            let one = &source.found[0];
+            let told = source.check().unwrap_err();
+            let one = told.iter().next().expect("one mistake");
             assert_eq!((one.line, one.column, one.width), (line, column, width), "{path:?}");
         }
         source.add(&[key("a"), key("b")], false, Code::BadValue, "wrong".into(), "mend it".into());

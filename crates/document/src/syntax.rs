@@ -4,6 +4,7 @@ use toml::de::{DeTable, Error};
 
 use crate::diagnostic::{Code, Report};
 use crate::tree::{Origin, Table};
+use crate::work;
 
 /// The tree of a file; `None` if a bracket or a key is broken, so that what follows would be reported wrongly. Mistakes in
 /// the TOML itself are reported.
@@ -26,12 +27,17 @@ fn check(text: &str, errors: &[Error], report: &mut Report<'_>) -> Option<Vec<us
     let mut sound = open.is_none();
     let mut bad = Vec::new();
     let mut last_line = None;
+    // In the order of the file, each line is looked at once, however many mistakes it has.
+    let mut line_start = 0;
+    let mut seen = 0;
     for (start, error) in errors {
         if open.is_some_and(|open| start > open) {
             break;
         }
-        let before = text.get(..start).unwrap_or_default();
-        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        let before = text.get(seen..start).unwrap_or_default();
+        work::add(before.len());
+        line_start = before.rfind('\n').map_or(line_start, |i| seen + i + 1);
+        seen += before.len();
         let in_header = text.get(line_start..).is_some_and(|line| line.trim_start().starts_with('['));
         sound &= !in_header && is_local(error.message());
         // The place after an unclosed quote belongs to the value before it.
@@ -49,6 +55,7 @@ fn check(text: &str, errors: &[Error], report: &mut Report<'_>) -> Option<Vec<us
         let message = format!("`{}` is never closed", bracket.0);
         report.add(at, Code::Syntax, "", message, format!("add `{}`", bracket.1));
     }
+    bad.sort_unstable();
     sound.then_some(bad)
 }
 

@@ -3,6 +3,8 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::work;
+
 /// Characters of a text that are quoted in a message.
 const LONGEST: usize = 100;
 
@@ -160,15 +162,19 @@ impl Placed {
         matches!(self.value, Value::Broken)
     }
 
-    /// From the parser's tree. `bad` are the places of syntax errors: what lies there is reported already.
+    /// From the parser's tree. `bad` are the places of syntax errors, rising: what lies there is reported already.
     pub fn from_toml(value: &Spanned<DeValue<'_>>, bad: &[usize]) -> Self {
         let span = value.span();
         let at = Origin::File { start: span.start, end: span.end };
-        let hit = |offset: &usize| (span.start..span.end.max(span.start + 1)).contains(offset);
+        // `bad` rises, and can be as long as the file has values.
+        let hit = || {
+            let next = bad.partition_point(|offset| *offset < span.start);
+            bad.get(next).is_some_and(|offset| *offset < span.end.max(span.start + 1))
+        };
         let value = match value.get_ref() {
             DeValue::Array(items) => Value::List(items.iter().map(|v| Self::from_toml(v, bad)).collect()),
             DeValue::Table(table) => Value::Table(Table::from_toml(table, bad)),
-            _ if bad.iter().any(hit) => Value::Broken,
+            _ if hit() => Value::Broken,
             DeValue::String(text) => Value::Text(text.to_string()),
             DeValue::Boolean(flag) => Value::Flag(*flag),
             DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix())
@@ -281,14 +287,20 @@ impl Table {
         }
     }
 
+    fn position(&self, key: &str) -> Option<usize> {
+        let index = self.entries.iter().position(|entry| entry.key == key);
+        work::add(index.unwrap_or(self.entries.len()));
+        index
+    }
+
     /// The value of `key`.
     pub fn get(&self, key: &str) -> Option<&Placed> {
-        self.entries.iter().find(|e| e.key == key).map(|e| &e.node)
+        self.position(key).map(|index| &self.entries[index].node)
     }
 
     /// The value of `key`.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Placed> {
-        self.entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node)
+        self.position(key).map(|index| &mut self.entries[index].node)
     }
 
     /// True if it has `key`.
@@ -298,15 +310,16 @@ impl Table {
 
     /// Sets or replaces, in place.
     pub fn put(&mut self, key: &str, at: Origin, node: Placed) {
-        match self.entries.iter_mut().find(|e| e.key == key) {
-            Some(entry) => *entry = KeyValue { key: key.into(), at, node },
+        match self.position(key) {
+            Some(index) => self.entries[index] = KeyValue { key: key.into(), at, node },
             None => self.entries.push(KeyValue { key: key.into(), at, node }),
         }
     }
 
     /// Removes `key`.
     pub fn take(&mut self, key: &str) -> Option<KeyValue> {
-        let index = self.entries.iter().position(|e| e.key == key)?;
+        let index = self.position(key)?;
+        work::add(self.entries.len() - index);
         Some(self.entries.remove(index))
     }
 
