@@ -256,7 +256,7 @@ def test_a_terminal_without_our_letters_gets_others(small: Path) -> None:
         [str(COMMAND), "run", str(small)], capture_output=True, text=True, env=environment, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "mean ? 95 % interval" in done.stdout
+    assert "mean +- 95 % interval" in done.stdout
 
 
 def test_a_closed_pipe_is_no_error(small: Path) -> None:
