@@ -82,7 +82,7 @@ fn k2_two_equal_paths() {
     }
 }
 
-/// No two paths are exactly alike. Fifty-four runs of the kernel had 22 to 214 drops on the first path, 76 to 180 where delay ended its slow start, and 7 to 54 on the
+/// No two paths are exactly alike. Fifty-seven runs of the kernel had 22 to 214 drops on the first path, 76 to 198 where delay ended its slow start, and 7 to 54 on the
 /// second but for one of 167 (`docs/decisions/0014-drops-of-the-kernel-are-a-range.md`, `0017-what-linux-tells-and-what-its-queues-take.md`). Seeds with more on
 /// the second are held to their present number.
 #[test]
@@ -110,19 +110,19 @@ fn k2_two_paths_that_are_nearly_equal() {
         if microseconds == 20 {
             assert!(first.iter().any(|drops| *drops < 61.0), "no train: {first:?}");
         } else {
-            first.iter().for_each(|drops| drops_near("K2, delay", *drops, (76.0, 180.0)));
+            assert!(first.iter().all(|drops| (76.0..=198.0).contains(drops)), "no delay: {first:?}");
         }
         assert_eq!(more, late, "seeds with more drops than the kernel, {microseconds} us");
     }
 }
 
 /// Twelve runs of the kernel had one of two ends of slow start on the GEO link: a train, 24.28 to 24.31 Mbit/s without drops in six, or the delay,
-/// 23.36 to 23.80 with 409 to 892; six more 22.6 to 23.7 with 231 to 1092. A train of a quarter of a second is torn by delays that vary.
-///
-/// One seed of the thirty has a slow start that ends too early on the GEO link, without drops: 21.1 Mbit/s. No run of the kernel had that.
+/// 23.36 to 23.80 with 409 to 892; six more 22.6 to 23.7 with 231 to 1092; ten whose delays varied by 0.5 ms 23.4 to 24.1, three of them without drops. A train of a
+/// quarter of a second is torn by delays that vary. In one seed of thirty ACKs that the receive window spreads over half a round trip are taken for a train, and slow start ends with
+/// 597 segments where the link holds 980: none of these runs had that, which one in thirty does not contradict.
 #[test]
 fn k3_a_short_path_and_a_geo_link() {
-    const TOO_SLOW: (u32, u64) = (500, 1);
+    let mut early = 0;
     for microseconds in [100, 300, 500] {
         let vary = |ms: u32| {
             format!(
@@ -132,10 +132,12 @@ fn k3_a_short_path_and_a_geo_link() {
         let (short, geo) = (vary(25), vary(280));
         let sets = [("path.a.both.delay", &*short), ("path.b.both.delay", &*geo)];
         let mut ends = [0, 0];
-        for seed in (1..=10).filter(|seed| (microseconds, *seed) != TOO_SLOW) {
+        for seed in 1..=10 {
             let tables = run_seeds("k3.toml", &sets, vec![seed], false);
             let (rate, drops) = (goodput(&tables, "up"), drops(&tables, "b.up"));
-            if drops == 0.0 {
+            if drops == 0.0 && rate < 22.6 {
+                early += 1;
+            } else if drops == 0.0 {
                 near("K3, a train", rate, 24.30, 0.05);
                 ends[0] += 1;
             } else {
@@ -146,6 +148,7 @@ fn k3_a_short_path_and_a_geo_link() {
         }
         assert!(ends.iter().all(|count| *count >= 1), "trains and delays, {microseconds} us: {ends:?}");
     }
+    assert!(early <= 1, "slow start ended early in {early} of 30 seeds");
 }
 
 /// The receive buffer is reconsidered once per round trip of the slowest subflow that has brought data. The kernel offered 393,344 bytes at
@@ -179,19 +182,18 @@ fn k5_an_outage() {
     near("K5", goodput(&run("k5.toml", &[], 1), "up"), 16.31, 0.05);
 }
 
-/// Eighteen runs of LIA as a BPF program (an earlier form of `deploy/bpf/lia.bpf.c`). With losses by chance two uncoupled subflows take twice what one TCP takes, two that LIA couples as much.
+/// Eighteen runs of LIA as a BPF program (an earlier form of `deploy/bpf/lia.bpf.c`), and twenty-two of NewReno: 1.87 times the competitor (twelve of one evening 1.81,
+/// five and five 1.86 and 2.02). With losses by chance two that LIA couples take as much as one TCP.
 #[test]
 fn k6_two_subflows_beside_one_tcp() {
-    for (congestion, kernel, (least, most)) in [("newreno", 11.89, (1.9, 2.0)), ("lia", 7.78, (0.95, 1.1))] {
+    for (congestion, kernel, (least, most)) in
+        [("newreno", 11.89, (1.87 * 0.97, 1.87 * 1.03)), ("lia", 7.78, (0.95, 1.1))]
+    {
         let tables = run("k6.toml", &[("flow.up.transport.congestion", congestion)], 200);
         let (up, other) = (goodput(&tables, "up"), goodput(&tables, "competitor"));
         near(&format!("K6, {congestion}"), up, kernel, 0.05);
         let ratio = up / other;
-        // Two hundred seeds tell it to 0.03; a thousand have 1.888 ± 0.013 for newreno.
-        assert!(
-            (least - 0.03..=most + 0.03).contains(&ratio),
-            "K6, {congestion}: {ratio:.3} times the competitor"
-        );
+        assert!((least..=most).contains(&ratio), "K6, {congestion}: {ratio:.3} times the competitor");
     }
 }
 

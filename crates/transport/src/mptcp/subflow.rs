@@ -369,7 +369,7 @@ impl Subflow {
 
     /// The application has read everything that has come.
     pub(super) fn everything_is_read(&mut self) {
-        self.endpoint.everything_is_read(false);
+        self.endpoint.receiver_mut().everything_is_read();
     }
 
     /// Asks the peer for its window with the next segment.

@@ -156,7 +156,7 @@ impl TcpConnection {
             self.endpoint.acknowledge_now();
         }
         if self.readable() == 0 {
-            self.endpoint.everything_is_read(true);
+            self.endpoint.receiver_mut().everything_is_read();
         }
         self.follow_the_peer();
     }

@@ -102,8 +102,8 @@ pub struct Endpoint {
     usual: UsualWay,
 }
 
-fn new_receiver(config: &TcpConfig) -> Receiver {
-    let mut receiver = Receiver::new(config.ack, config.options.sack);
+fn new_receiver(config: &TcpConfig, mapped: bool) -> Receiver {
+    let mut receiver = Receiver::new(config.ack, config.options.sack, mapped);
     if let Some(reports) = Reports::unconditional(config) {
         receiver.report_by(reports);
     }
@@ -121,7 +121,7 @@ impl Endpoint {
     ) -> Self {
         Self {
             sender: Sender::new(Arc::clone(&config), mss, congestion, mapped),
-            receiver: new_receiver(&config),
+            receiver: new_receiver(&config, mapped),
             ecn: EcnState::new(config.options.ecn),
             extras: Extras::new(&config),
             opening: WindowOpening::new(&config, mss),
@@ -496,12 +496,6 @@ impl Endpoint {
         if self.receiver.acknowledges() {
             self.receiver.acknowledge_now();
         }
-    }
-
-    /// Everything that has come is read; `alone`: the connection has no subflows.
-    #[inline]
-    pub fn everything_is_read(&mut self, alone: bool) {
-        self.receiver.everything_is_read(alone);
     }
 
     /// The sending half.

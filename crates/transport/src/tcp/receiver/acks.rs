@@ -40,8 +40,8 @@ pub(super) struct AckSchedule {
 }
 
 impl AckSchedule {
-    /// Nothing received.
-    pub(super) fn new(config: AckConfig) -> Self {
+    /// Nothing received. `subflow`: of a connection of several.
+    pub(super) fn new(config: AckConfig, subflow: bool) -> Self {
         Self {
             config,
             owed: Owed::NOTHING,
@@ -49,7 +49,7 @@ impl AckSchedule {
             quick: config.quick,
             round_trip: None,
             last_at: SimTime::ZERO,
-            pushed: Pushed::new(config.pushed),
+            pushed: Pushed::new(config.pushed, subflow),
         }
     }
 
@@ -143,16 +143,16 @@ impl AckSchedule {
 
     /// Everything is read.
     #[inline]
-    pub(super) fn everything_is_read(&mut self, alone: bool) {
-        if self.awaits_read(alone) {
+    pub(super) fn everything_is_read(&mut self) {
+        if self.awaits_read() {
             self.owed = Owed::NOW;
         }
     }
 
     /// An ACK is held back, and leaves as soon as everything is read.
     #[inline]
-    pub(super) fn awaits_read(&self, alone: bool) -> bool {
-        self.owed != Owed::NOTHING && self.pushed.as_ref().is_some_and(|pushed| pushed.is_due(alone))
+    pub(super) fn awaits_read(&self) -> bool {
+        self.owed != Owed::NOTHING && self.pushed.as_ref().is_some_and(|pushed| pushed.is_due())
     }
 
     /// A segment with payload leaves.

@@ -71,11 +71,11 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Nothing received; the peer's SYN is sequence number 0.
-    pub fn new(config: AckConfig, sack: bool) -> Self {
+    /// Nothing received; the peer's SYN is sequence number 0. `subflow`: of a connection of several.
+    pub fn new(config: AckConfig, sack: bool, subflow: bool) -> Self {
         Self {
             queue: ReassemblyQueue::new(),
-            acks: AckSchedule::new(config),
+            acks: AckSchedule::new(config, subflow),
             echo: TimestampEcho::new(),
             sack,
             seen: Seen::default(),
@@ -292,17 +292,16 @@ impl Receiver {
         self.acks.at_once();
     }
 
-    /// Everything that has come is read: an ACK that was held back leaves now if its segment ended what the sender had. `alone`:
-    /// the connection has no subflows.
+    /// Everything that has come is read: an ACK that was held back leaves now if its segment ended what the sender had.
     #[inline]
-    pub fn everything_is_read(&mut self, alone: bool) {
-        self.acks.everything_is_read(alone);
+    pub fn everything_is_read(&mut self) {
+        self.acks.everything_is_read();
     }
 
     /// `everything_is_read` would let an ACK leave.
     #[inline]
     pub fn awaits_read(&self) -> bool {
-        self.acks.awaits_read(false)
+        self.acks.awaits_read()
     }
 
     /// A segment with payload leaves.
@@ -389,7 +388,7 @@ mod tests {
 
     #[test]
     fn delays_every_second_ack_and_none_around_gaps() {
-        let mut receiver = Receiver::new(CONFIG, true);
+        let mut receiver = Receiver::new(CONFIG, true, false);
         let at = SimTime::from_millis;
         assert_eq!(receiver.on_segment(at(0), &data(1, 100)).in_order, range(1, 101));
         assert_eq!((receiver.ack_is_due(at(0)), receiver.ack_deadline()), (false, at(40)));
@@ -406,7 +405,7 @@ mod tests {
 
     #[test]
     fn sack_blocks_are_most_recent_first_and_duplicates_are_reported() {
-        let mut receiver = Receiver::new(CONFIG, true);
+        let mut receiver = Receiver::new(CONFIG, true, false);
         for seq in [201, 401, 601, 301, 801] {
             receiver.on_segment(SimTime::ZERO, &data(seq, 100));
         }
@@ -421,7 +420,7 @@ mod tests {
 
     #[test]
     fn the_fin_counts_once_everything_before_it_is_there() {
-        let mut receiver = Receiver::new(CONFIG, true);
+        let mut receiver = Receiver::new(CONFIG, true, false);
         let mut last = data(101, 100);
         last.flags.fin = true;
         receiver.on_segment(SimTime::ZERO, &last);
@@ -433,7 +432,7 @@ mod tests {
 
     #[test]
     fn a_window_probe_is_answered() {
-        let mut receiver = Receiver::new(CONFIG, true);
+        let mut receiver = Receiver::new(CONFIG, true, false);
         receiver.on_segment(SimTime::ZERO, &data(0, 0));
         assert!(receiver.ack_is_due(SimTime::ZERO));
     }

@@ -16,6 +16,8 @@ const UNKNOWN_SIZE: u32 = 536;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pushed {
     rule: AckPushed,
+    /// An ACK may wait for data that answers: plain TCP alone does that.
+    waits_for_answers: bool,
     /// Size of a full segment, as far as is known (`rcv_mss`).
     full: u32,
     /// Size of the last segment that was not full (`last_seg_size`).
@@ -29,10 +31,11 @@ pub(super) struct Pushed {
 }
 
 impl Pushed {
-    /// Nothing received. `None`: nothing is acknowledged like that.
-    pub(super) fn new(rule: AckPushed) -> Option<Self> {
+    /// Nothing received. `None`: nothing is acknowledged like that. `subflow`: of a connection of several.
+    pub(super) fn new(rule: AckPushed, subflow: bool) -> Option<Self> {
         let nothing = Self {
             rule,
+            waits_for_answers: !subflow,
             full: UNKNOWN_SIZE,
             last_short: 0,
             count: 0,
@@ -78,10 +81,10 @@ impl Pushed {
         self.answers &= !late;
     }
 
-    /// Everything is read: an ACK that is held back leaves now. `alone`: the connection has no subflows.
+    /// An ACK that is held back leaves once everything is read.
     #[inline]
-    pub(super) fn is_due(&self, alone: bool) -> bool {
-        self.count > 1 || self.count > 0 && !(alone && self.answers)
+    pub(super) fn is_due(&self) -> bool {
+        self.count > 1 || self.count > 0 && !(self.waits_for_answers && self.answers)
     }
 }
 
@@ -95,30 +98,30 @@ mod tests {
     }
 
     fn after(rule: AckPushed, segments: &[(u32, bool)]) -> Pushed {
-        let mut pushed = Pushed::new(rule).unwrap();
+        let mut pushed = Pushed::new(rule, false).unwrap();
         segments.iter().for_each(|&(len, psh)| pushed.on_data(SimTime::from_millis(1), &segment(len, psh)));
         pushed
     }
 
     #[test]
     fn a_full_segment_counts_with_psh_since_linux_6_7() {
-        assert!(!after(AckPushed::Any, &[(1448, false)]).is_due(true));
-        assert!(after(AckPushed::Any, &[(1448, true)]).is_due(true));
-        assert!(!after(AckPushed::Short, &[(1448, true)]).is_due(true));
-        assert!(Pushed::new(AckPushed::Never).is_none());
+        assert!(!after(AckPushed::Any, &[(1448, false)]).is_due());
+        assert!(after(AckPushed::Any, &[(1448, true)]).is_due());
+        assert!(!after(AckPushed::Short, &[(1448, true)]).is_due());
+        assert!(Pushed::new(AckPushed::Never, false).is_none());
     }
 
     #[test]
     fn a_short_segment_counts_unless_full_ones_have_become_as_short() {
-        assert!(after(AckPushed::Short, &[(1448, false), (500, true)]).is_due(true));
+        assert!(after(AckPushed::Short, &[(1448, false), (500, true)]).is_due());
         let mut thousands = after(AckPushed::Short, &[(1448, false), (1000, true)]);
         thousands.acknowledged(false);
         thousands.on_data(SimTime::from_millis(2), &segment(1000, true));
-        assert!(!thousands.is_due(true), "segments of 1000 bytes are full ones now");
+        assert!(!thousands.is_due(), "segments of 1000 bytes are full ones now");
         let mut small = after(AckPushed::Short, &[(1448, false), (200, true)]);
         small.acknowledged(false);
         small.on_data(SimTime::from_millis(2), &segment(200, true));
-        assert!(small.is_due(true), "the end of a write is no sign of a smaller MTU");
+        assert!(small.is_due(), "the end of a write is no sign of a smaller MTU");
     }
 
     #[test]
@@ -126,15 +129,18 @@ mod tests {
         let delay = Nanos::from_millis(40);
         let mut pushed = after(AckPushed::Any, &[(600, false), (300, true)]);
         pushed.data_leaves(SimTime::from_millis(20), delay);
-        assert!(!pushed.is_due(true), "the answer carries the ACK");
-        assert!(pushed.is_due(false), "subflows of MPTCP do not wait");
+        assert!(!pushed.is_due(), "the answer carries the ACK");
         pushed.on_data(SimTime::from_millis(21), &segment(310, true));
-        assert!(pushed.is_due(true), "two without an ACK");
+        assert!(pushed.is_due(), "two without an ACK");
         pushed.acknowledged(true);
         pushed.on_data(SimTime::from_millis(90), &segment(300, true));
-        assert!(pushed.is_due(true), "no answer has come in time");
+        assert!(pushed.is_due(), "no answer has come in time");
+        let mut subflow = Pushed::new(AckPushed::Any, true).unwrap();
+        subflow.on_data(SimTime::from_millis(1), &segment(300, true));
+        subflow.data_leaves(SimTime::from_millis(20), delay);
+        assert!(subflow.is_due(), "subflows of MPTCP do not wait");
         let mut silent = after(AckPushed::Any, &[(600, false), (300, true)]);
         silent.data_leaves(SimTime::from_millis(50), delay);
-        assert!(silent.is_due(true), "data that leaves later is no answer");
+        assert!(silent.is_due(), "data that leaves later is no answer");
     }
 }
