@@ -80,13 +80,14 @@ fn options<'p>(packet: &'p [u8], tcp: &Range<usize>) -> impl Iterator<Item = Ran
     })
 }
 
-/// The sum of the bytes of `place` as those of a segment that begins at `start`.
+/// The sum of the bytes of `place`, a part of a segment that begins at `start` or of the addresses
+/// before it.
 fn sum(packet: &[u8], place: &Range<usize>, start: usize) -> u32 {
     place
         .clone()
         .map(|at| {
             let byte = u32::from(packet[at]);
-            if (at - start).is_multiple_of(2) { byte << 8 } else { byte }
+            if at % 2 == start % 2 { byte << 8 } else { byte }
         })
         .sum()
 }
