@@ -38,7 +38,7 @@ TEST = """
 /// Doubles. RFC 6298 section 5: "The host
 /// MUST set RTO <- RTO * 2"
 #[test]
-#[ignore]
+#[should_panic]
 fn doubles() {}
 """
 
@@ -90,6 +90,8 @@ def test_what_nothing_keeps_is_named() -> None:
         ("crates/x/tests/a.rs", TEST.replace("#[test]\n", ""), "above no #[test]"),
         ("crates/x/src/tests.rs", TEST.replace("#[test]\n", ""), "above no #[test]"),
         ("crates/x/tests/a.rs", TEST.replace("#[test]", "struct A;\n#[test]"), "above no #[test]"),
+        ("crates/x/tests/a.rs", TEST.replace("should_panic", "ignore"), "the test is ignored"),
+        ("crates/x/tests/a.rs", TEST.replace("should_panic", 'ignore = "slow"'), "the test is ignored"),
     ],
 )
 def test_wrong_quotations_are_named(path: str, text: str, word: str) -> None:
@@ -113,14 +115,33 @@ def test_wrong_entries_are_named() -> None:
 
 def test_quotations_are_compared_with_texts(tmp_path: Path) -> None:
     between = "\n\n\nPaxson  Standards Track  [Page 5]\n\f\nRFC 6298  June 2011\n\n\n"
-    text = f"(5.5) The host MUST{between}   set RTO <- RTO * 2 (and so on)."
+    text = f"2.  Rules\n\n5.  Timers\n\n   (5.5) The host MUST{between}   set RTO <- RTO * 2 (and so on)."
     (tmp_path / "rfc6298.txt").write_text(text, encoding="utf-8")
-    wrong = list(requirements.misquoted(requirements.requirements(LIST), tmp_path))
-    assert [line.split(": ", 1)[1] for line in wrong] == [
-        'does not say: RFC 6298 section 2: "the host MUST set SRTT <- R"'
-    ]
-    (tmp_path / "rfc9293.txt").write_text("the receiver MUST check it (MUST-3).", encoding="utf-8")
-    assert len(list(requirements.misquoted(requirements.requirements(LIST), tmp_path))) == 2
+
+    def wrong() -> list[str]:
+        found = requirements.misquoted(requirements.requirements(LIST), tmp_path)
+        return [line.split(": ", 1)[1] for line in found]
+
+    assert wrong() == ['does not say: RFC 6298 section 2: "the host MUST set SRTT <- R"']
+    (tmp_path / "rfc6298.txt").write_text(text.replace("5.  Timers", "4.  Timers"), encoding="utf-8")
+    assert (
+        wrong()[0] == 'does not say; section 4 does: RFC 6298 section 5: "The host MUST set RTO <- RTO * 2"'
+    )
+    (tmp_path / "rfc6298.txt").unlink()
+    text = (
+        '3.1.  Header\n\nthe receiver MUST check it (MUST-3).\n\n3.8.6.  Window\n\n  the "usable-\n  window"'
+    )
+    (tmp_path / "rfc9293.txt").write_text(text, encoding="utf-8")
+    assert len(wrong()) == 1
+    assert requirements.sections(text)["3.8.6"][0] == '3.8.6. Window the "usable-window"'
+
+
+def test_a_test_of_another_name_changes_the_page() -> None:
+    before, after = (
+        requirements.page(kept(("crates/x/tests/rfc6298.rs", text), ("crates/x/src/rtt.rs", CODE))[0])
+        for text in (TEST, TEST.replace("doubles", "twice"))
+    )
+    assert before != after
 
 
 def test_each_requirement_of_this_project_is_kept_or_has_a_reason() -> None:

@@ -2,11 +2,11 @@
 
     .venv/bin/python tools/requirements.py            prints what is wrong, one line each
     .venv/bin/python tools/requirements.py --write    writes docs/reference/standards.md
-    .venv/bin/python tools/requirements.py --texts D  compares quotations with the files D/rfcNNNN.txt
+    .venv/bin/python tools/requirements.py --texts D  compares quotations with their sections in D/rfcNNNN.txt
 
 A requirement is kept where a comment of a Rust source quotes it: `RFC 6298 section 5: "The host MUST ..."`.
-Above a function with `#[test]` the test keeps it, elsewhere the code. A requirement that nothing keeps needs
-a reason in the list.
+Above a function with `#[test]` the test keeps it, elsewhere the code; a test that is ignored keeps nothing.
+A requirement that nothing keeps needs a reason in the list.
 """
 
 from __future__ import annotations
@@ -41,6 +41,10 @@ CITATION = re.compile(r'RFC (\d+) section ([\d.]*\d): "')
 FUNCTION = re.compile(r"\s*(?:pub(?:\([a-z]+\))? )?fn (\w+)")
 # Lines around a page break in a text of the RFC editor.
 PAGE_BREAK = re.compile(r"\n+[^\n]*\[Page \d+\]\n\f?\n?(?:RFC \d+ [^\n]*\n)?\n*")
+# The title of a section; those of the table of contents are indented.
+SECTION = re.compile(r"^(\d+(?:\.\d+)*)\.? +\S", re.MULTILINE)
+# The numbers of requirements, within the sentences of RFC 9293.
+NUMBERS = re.compile(r" \((?:MUST|SHLD|MAY)- ?\d+\)")
 
 HEAD = """\
 # Standards
@@ -91,6 +95,7 @@ class Comment:
     line: int
     text: str
     test: str
+    ignored: bool = False
 
 
 def plain(text: str) -> str:
@@ -119,18 +124,21 @@ def comments(path: Path, text: str) -> Iterator[Comment]:
             start = number if start is None else start
         elif start is not None:
             words = (re.sub(r"^\s*//[/!]?", "", one) for one in lines[start:number])
-            yield Comment(path, start + 1, plain(" ".join(words)), test_below(lines[number:]))
+            name, ignored = test_below(lines[number:])
+            yield Comment(path, start + 1, plain(" ".join(words)), name, ignored)
             start = None
 
 
-def test_below(lines: list[str]) -> str:
-    """The name of the function that begins here, if it is a test."""
-    for number, line in enumerate(lines):
-        if found := FUNCTION.match(line):
-            return found[1] if any(one.strip() == "#[test]" for one in lines[:number]) else ""
+def test_below(lines: list[str]) -> tuple[str, bool]:
+    """The name of the function that begins here, if it is a test, and whether it is ignored."""
+    attributes = []
+    for line in lines:
+        if (found := FUNCTION.match(line)) and "#[test]" in attributes:
+            return found[1], any(one.startswith("#[ignore") for one in attributes)
         if not line.lstrip().startswith("#["):
             break
-    return ""
+        attributes.append(line.strip())
+    return "", False
 
 
 def sources(root: Path) -> Iterator[Comment]:
@@ -154,6 +162,8 @@ def places(
             in_tests = "tests" in comment.path.with_suffix("").parts
             if quoted and in_tests and not comment.test:
                 complaints.append(f"{comment.path}:{comment.line}: above no #[test]: {rest[:90]}")
+            if quoted and comment.ignored:
+                complaints.append(f"{comment.path}:{comment.line}: the test is ignored: {rest[:90]}")
             for one in quoted:
                 kept[one].append(Place(comment.path, comment.test))
     return kept, complaints
@@ -171,15 +181,35 @@ def objections(kept: dict[Requirement, list[Place]]) -> Iterator[str]:
             yield f"{LIST}: {count} times in the list: {name}"
 
 
+def readings(text: str) -> list[str]:
+    """The text as it may be quoted: with or without numbers of requirements, hyphenated words whole."""
+    whole = plain(re.sub(r"(?<=\w)-\n\s+", "-", text))
+    return [whole, NUMBERS.sub("", whole), plain(text)]
+
+
+def sections(text: str) -> dict[str, list[str]]:
+    """The readings of each section, without those below it."""
+    titles = list(SECTION.finditer(text))
+    ends = [title.start() for title in titles[1:]] + [len(text)]
+    parts: dict[str, str] = {}
+    for title, end in zip(titles, ends, strict=True):
+        parts[title[1]] = parts.get(title[1], "") + text[title.start() : end] + "\n"
+    return {name: readings(part) for name, part in parts.items()}
+
+
 def misquoted(wanted: list[Requirement], texts: Path) -> Iterator[str]:
-    """Quotations that the text of their RFC does not have, for the texts that are there."""
-    for one in wanted:
-        path = texts / f"rfc{one.rfc}.txt"
-        if path.exists():
-            text = plain(PAGE_BREAK.sub("\n", path.read_text(encoding="utf-8")))
-            # The requirement numbers of RFC 9293 are within its sentences.
-            if one.quote not in text and one.quote not in re.sub(r" \((?:MUST|SHLD|MAY)- ?\d+\)", "", text):
-                yield f"{path}: does not say: {one.name}"
+    """Quotations that their section does not have, for the texts of RFCs that are there."""
+    for rfc in sorted({one.rfc for one in wanted}):
+        path = texts / f"rfc{rfc}.txt"
+        if not path.exists():
+            continue
+        parts = sections(PAGE_BREAK.sub("\n", path.read_text(encoding="utf-8")))
+        for one in wanted:
+            if one.rfc != rfc or any(one.quote in text for text in parts.get(one.section, [])):
+                continue
+            elsewhere = [name for name, part in parts.items() if any(one.quote in text for text in part)]
+            place = f"; section {elsewhere[0]} does" if elsewhere else ""
+            yield f"{path}: does not say{place}: {one.name}"
 
 
 def cell(text: str) -> str:
@@ -187,6 +217,11 @@ def cell(text: str) -> str:
     parts = text.split("`")
     parts[::2] = (re.sub(r"([|_*])", r"\\\1", part).replace("<", "&lt;") for part in parts[::2])
     return "`".join(parts)
+
+
+def order(one: Requirement) -> tuple[int, ...]:
+    """Where its section stands in the RFC."""
+    return tuple(int(number) for number in one.section.split("."))
 
 
 def by(at: list[Place]) -> str:
@@ -210,14 +245,14 @@ def page(kept: dict[Requirement, list[Place]]) -> str:
         text.append(f"## RFC {rfc}{title}\n\n| Section | Requirement | Kept by |\n|---|---|---|")
         text += [
             f"| {one.section} | {cell(one.quote)}{f'<br>*{cell(one.note)}*' if one.note else ''} | {by(at)} |"
-            for one, at in kept.items()
+            for one, at in sorted(kept.items(), key=lambda item: order(item[0]))
             if one.rfc == rfc and not one.not_kept
         ]
         text.append("")
     text.append("## Not kept\n\n| RFC | Section | Requirement | Why not |\n|---|---|---|---|")
     text += [
         f"| {one.rfc} | {one.section} | {cell(one.quote)} | {cell(one.not_kept)} |"
-        for one in sorted(kept, key=lambda one: one.rfc)
+        for one in sorted(kept, key=lambda one: (one.rfc, order(one)))
         if one.not_kept
     ]
     return "\n".join(text) + "\n"

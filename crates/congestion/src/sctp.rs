@@ -329,15 +329,22 @@ mod tests {
         }
     }
 
+    /// RFC 9260 section 7.2.1: "When cwnd is less than or equal to ssthresh, an SCTP endpoint MUST use the slow-start algorithm to increase
+    /// cwnd only if the current congestion window is being fully utilized"
+    ///
+    /// RFC 9260 section 7.2.1: "If these conditions are met, then cwnd MUST be increased by, at most, the lesser of"
     #[test]
     fn slow_start_needs_an_advance_of_the_cumulative_tsn() {
         let mut window = path(6000, 6000);
+        window.on_ack(&Ack { cwnd_limited: false, ..ack(3000) }, Paths::ALONE);
+        assert_eq!(window.cwnd, Bytes(6000), "the window was not used");
         window.on_ack(&Ack { acked: Bytes::ZERO, delivered: Bytes(3000), ..ack(3000) }, Paths::ALONE);
         assert_eq!(window.cwnd, Bytes(6000));
         window.on_ack(&Ack { delivered: Bytes(3000), ..ack(3000) }, Paths::ALONE);
         assert_eq!(window.cwnd, Bytes(7500), "at most one chunk, and at the threshold it is slow start");
     }
 
+    /// RFC 9260 section 7.2.2: "SCTP MUST NOT increment cwnd by more than PMDCS per RTT."
     #[test]
     fn avoidance_counts_gap_blocks_and_forgets_when_all_is_acknowledged() {
         let mut window = path(7500, 6000);

@@ -33,6 +33,9 @@ fn delaying() -> Talk {
 
 /// RFC 5681 section 2: "a TCP MUST NOT send data with a sequence number higher than the sum of the highest acknowledged
 /// sequence number and the minimum of cwnd and rwnd."
+///
+/// RFC 5681 section 3: "MUST NOT send data when the value of cwnd computed by the following algorithms would not allow the data to be
+/// sent"
 #[test]
 fn the_smaller_window_limits() {
     let offer = |window: u64| {

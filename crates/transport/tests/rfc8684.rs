@@ -98,6 +98,26 @@ fn a_peer_without_mptcp_gets_tcp() {
     );
 }
 
+/// RFC 8684 section 3.7: "Once MPTCP falls back to regular TCP, it MUST NOT revert to MPTCP later in the connection."
+#[test]
+fn there_is_no_way_back_from_tcp() {
+    client().play(
+        "  0 open
+           0 > S 0..1 capable
+         100 < S. 0..1 ack 1
+         100 > . ack 1 plain
+         100 write s1
+         100 > . s0..s1 plain
+         # options that come nevertheless say nothing
+         200 < . ack s1 dack s1
+         210 < . 1..101 ack s1 dack s1 dsn 1
+         210 > . ack 101 plain
+         210 write s1
+         210 > . s1..s2 plain
+         210 = fallback yes subflows 1 delivered 100",
+    );
+}
+
 /// RFC 8684 section 3.1: "If a SYN does not contain an MP_CAPABLE option, the SYN/ACK MUST NOT contain one in response."
 #[test]
 fn a_plain_syn_gets_a_plain_answer() {
@@ -321,6 +341,9 @@ fn without_sack() -> TcpConfig {
     })
 }
 
+/// RFC 8684 section 3: "an MPTCP implementation receiving a duplicate ACK that contains an MPTCP option MUST NOT treat it as a signal of
+/// congestion."
+///
 /// RFC 8684 section 3.4.1: "an MPTCP implementation MUST NOT treat duplicate ACKs with any MPTCP option, with the exception
 /// of the DSS option, as indications of congestion [RFC5681]"
 ///

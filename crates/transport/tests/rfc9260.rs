@@ -4,7 +4,7 @@ use testkit::setups::sctp_end;
 use transport::Role;
 use transport::packet::{Body, Packet, PathId};
 use transport::sctp::chunk::{
-    AddressList, Control, Cookie, DataChunk, DataChunks, Heartbeat, Init, Sack, SctpPacket,
+    AddressList, Control, Cookie, DataChunk, DataChunks, Fragment, Heartbeat, Init, Sack, SctpPacket,
 };
 use transport::sctp::gaps::GapBlocks;
 use transport::sctp::lifecycle::State;
@@ -24,6 +24,11 @@ fn at(ms: u64) -> SimTime {
 
 fn end(config: &SctpConfig, role: Role) -> Association {
     Association::new(sctp_end(config, "sctp", 2, role))
+}
+
+/// The packets with DATA chunks.
+fn with_data(packets: &[SctpPacket]) -> Vec<DataChunks> {
+    packets.iter().map(|packet| packet.data).filter(|data| !data.is_empty()).collect()
 }
 
 /// All packets that leave now, with their paths.
@@ -65,7 +70,15 @@ fn message(size: u64) -> UserMessage {
 
 /// A client whose handshake is complete at 40 ms; HEARTBEATs have left.
 fn established(config: &SctpConfig) -> Association {
-    let mut client = end(config, Role::Client);
+    establish(end(config, Role::Client))
+}
+
+/// The same with one path: no HEARTBEAT waits for an answer. Its RTO is one second.
+fn alone(config: &SctpConfig) -> Association {
+    establish(Association::new(sctp_end(config, "sctp", 1, Role::Client)))
+}
+
+fn establish(mut client: Association) -> Association {
     client.open();
     leaving(&mut client, at(0));
     let cookie = Cookie { own: PEER, peer: peer(100_000), made: at(10), ..Cookie::default() };
@@ -122,6 +135,48 @@ fn a_server_keeps_nothing_before_the_cookie_is_back() {
     }
 }
 
+/// RFC 9260 section 3.3.2: "If the value of the Initiate Tag in a received INIT chunk is found to be 0, the receiver MUST silently
+/// discard the packet."
+///
+/// RFC 9260 section 3.3.2: "A receiver of an INIT chunk with the OS value set to 0 MUST discard the packet, SHOULD send a packet in
+/// response containing an ABORT chunk and using the Initiate Tag as the Verification Tag, and MUST NOT change the state of any
+/// existing association."
+#[test]
+fn an_init_without_a_tag_or_without_streams_is_discarded() {
+    for mut end in [end(&SctpConfig::default(), Role::Server), established(&SctpConfig::default())] {
+        let state = end.state();
+        let mut answer = |init| hears(&mut end, at(50), Control::Init(init), DataChunks::default());
+        assert_eq!(answer(Init { tag: Tag::NONE, ..peer(10_000) }), []);
+        let abort = SctpPacket { tag: PEER, control: Control::Abort, ..SctpPacket::default() };
+        assert_eq!(answer(Init { streams: 0, ..peer(10_000) }), [abort]);
+        assert_eq!(end.state(), state);
+    }
+}
+
+/// RFC 9260 section 3.3.3: "If an endpoint in the COOKIE-WAIT state receives an INIT ACK chunk with the Initiate Tag set to 0, it MUST
+/// destroy the TCB"
+///
+/// RFC 9260 section 3.3.3: "If an endpoint in the COOKIE-WAIT state receives an INIT ACK chunk with the OS value set to 0, it MUST
+/// destroy the TCB and SHOULD send an ABORT chunk."
+#[test]
+fn an_init_ack_without_a_tag_or_without_streams_ends_the_attempt() {
+    let answer = |init| {
+        let mut client = end(&SctpConfig::default(), Role::Client);
+        client.open();
+        leaving(&mut client, at(0));
+        let packets =
+            hears(&mut client, at(20), Control::InitAck(init, Cookie::default()), DataChunks::default());
+        assert!(client.failure().is_some() && client.next_deadline().is_never());
+        packets
+    };
+    assert_eq!(answer(Init { tag: Tag::NONE, ..peer(10_000) }), []);
+    let abort = SctpPacket { tag: PEER, control: Control::Abort, ..SctpPacket::default() };
+    assert_eq!(answer(Init { streams: 0, ..peer(10_000) }), [abort]);
+}
+
+/// RFC 9260 section 5.1.4: "When an endpoint (in the COOKIE-WAIT state) receives an INIT ACK chunk with a State Cookie parameter, it
+/// MUST immediately send a COOKIE ECHO chunk to its peer with the received State Cookie."
+///
 /// RFC 9260 section 3.3.11: "This field MUST contain the exact cookie received in the State Cookie parameter from the previous
 /// INIT ACK chunk."
 ///
@@ -137,6 +192,34 @@ fn the_cookie_is_returned_with_one_packet_of_data() {
     assert_eq!(packets.len(), 1, "{packets:?}");
     assert_eq!((packets[0].control, packets[0].tag), (Control::CookieEcho(cookie), PEER));
     assert_eq!(packets[0].data.user_data(), Bytes(1000));
+}
+
+/// RFC 9260 section 4: "If the T1-cookie timer expires, the endpoint MUST retransmit COOKIE ECHO chunk and restart the T1-cookie
+/// timer."
+///
+/// RFC 9260 section 4: "After that, the endpoint MUST abort the initialization process and report the error to the SCTP user."
+#[test]
+fn the_cookie_is_repeated_and_given_up() {
+    let mut config = SctpConfig::default();
+    config.recovery.limits.init = 2;
+    let mut client = end(&config, Role::Client);
+    client.open();
+    leaving(&mut client, at(0));
+    let cookie = Cookie { own: PEER, peer: peer(5), made: at(10), ..Cookie::default() };
+    hears(&mut client, at(20), Control::InitAck(peer(100_000), cookie), DataChunks::default());
+    for due in [1020, 3020] {
+        assert_eq!(client.next_deadline(), at(due));
+        client.on_timeout(at(due));
+        let packets = leaving(&mut client, at(due));
+        assert!(
+            matches!(packets[..], [(_, SctpPacket { control: Control::CookieEcho(_), .. })]),
+            "{packets:?}"
+        );
+    }
+    assert_eq!(client.next_deadline(), at(7020));
+    client.on_timeout(at(7020));
+    assert_eq!(leaving(&mut client, at(7020)), []);
+    assert!(client.failure().is_some() && client.next_deadline().is_never());
 }
 
 /// A client that has returned the cookie; then DATA of the server comes by the second path, before the COOKIE ACK.
@@ -191,6 +274,9 @@ fn a_heartbeat_is_returned_unchanged() {
 
 /// RFC 9260 section 6.2: "When the receiver's advertised window is 0, the receiver MUST drop any new incoming DATA chunk with a
 /// TSN larger than the largest TSN received so far."
+///
+/// RFC 9260 section 6.2: "the receiver MUST immediately send back a SACK chunk with the current receive window showing only DATA
+/// chunks received and accepted so far."
 ///
 /// RFC 9260 section 6.2: "The dropped DATA chunk(s) MUST NOT be included in the SACK chunk, as they were not accepted."
 #[test]
@@ -285,15 +371,25 @@ fn a_late_acknowledgement_resets_the_error_counter() {
 
 /// RFC 9260 section 12.4: "An SCTP implementation MUST abort the association if it receives a SACK chunk acknowledging a TSN that
 /// has not been sent."
+///
+/// RFC 9260 section 9.1: "When an endpoint decides to abort an existing association, it MUST send an ABORT chunk to its peer
+/// endpoint."
+///
+/// RFC 9260 section 9.1: "The sender MUST fill in the peer's Verification Tag in the outbound packet and MUST NOT bundle any DATA
+/// chunk with the ABORT chunk."
 #[test]
 fn a_sack_of_what_was_not_sent_ends_the_association() {
     let mut client = established(&SctpConfig::default());
     client.send(message(100));
     leaving(&mut client, at(50));
-    let sack = Sack { next: Tsn(2), window: 100_000, ..Sack::default() };
+    client.send(message(100));
+    let sack = Sack { next: Tsn(3), window: 100_000, ..Sack::default() };
     let packets = hears(&mut client, at(60), Control::Sack(sack), DataChunks::default());
-    assert!(matches!(packets[..], [SctpPacket { control: Control::Abort, .. }]), "{packets:?}");
+    assert_eq!(packets, [SctpPacket { tag: PEER, control: Control::Abort, ..SctpPacket::default() }]);
     assert!(client.failure().is_some());
+    // A SACK that arrives later changes nothing.
+    let sack = Sack { next: Tsn(1), window: 100_000, ..Sack::default() };
+    assert_eq!(hears(&mut client, at(70), Control::Sack(sack), data(0, 1)), []);
 }
 
 /// RFC 9260 section 9.2: "While in the SHUTDOWN-SENT state, the SHUTDOWN chunk sender MUST immediately respond to each received
@@ -325,4 +421,141 @@ fn an_abort_is_not_answered() {
     client.send(message(100));
     assert_eq!(hears(&mut client, at(50), Control::Abort, DataChunks::default()), []);
     assert!(client.failure().is_some() && client.next_deadline().is_never());
+}
+
+/// RFC 9260 section 6.5: "The Stream Sequence Number in all the outgoing streams MUST start from 0 when the association is established."
+///
+/// RFC 9260 section 6.5: "The Stream Sequence Number of an outgoing stream MUST be incremented by 1 for each ordered user message sent
+/// on that outgoing stream."
+///
+/// RFC 9260 section 6.5: "For unordered user messages, the Stream Sequence Number MUST NOT be changed."
+///
+/// RFC 9260 section 6.9: "it MUST fragment a user message if the size of the user message to be sent causes the outbound SCTP packet
+/// size to exceed the current PMTU."
+///
+/// RFC 9260 section 6.9: "the B/E bits of the first DATA chunk in the series to 10, the B/E bits of the last DATA chunk in the series to
+/// 01, and the B/E bits of all other DATA chunks in the series to 00."
+///
+/// RFC 9260 section 3.3.1: "the same Stream Sequence Number MUST be carried in each of the fragments of the message."
+///
+/// RFC 9260 section 3.3.1: "This means that the TSNs for each fragment of a fragmented user message MUST be strictly sequential."
+///
+/// RFC 9260 section 6.10: "The total size of the resultant SCTP packet MUST be less that or equal to the current PMTU."
+///
+/// RFC 9260 section 8.5: "When sending an SCTP packet, the endpoint MUST fill in the Verification Tag field of the outbound packet with
+/// the tag value in the Initiate Tag parameter of the INIT or INIT ACK chunk received from its peer."
+#[test]
+fn messages_are_numbered_and_cut() {
+    let mut client = alone(&SctpConfig::default());
+    client.send(message(3000));
+    client.send(UserMessage { unordered: true, ..message(10) });
+    client.send(message(20));
+    let packets = leaving(&mut client, at(50));
+    assert!(packets.iter().all(|(_, packet)| packet.tag == PEER && packet.size() <= Bytes(1480)));
+    let chunks: Vec<_> = packets
+        .iter()
+        .flat_map(|(_, packet)| packet.data.iter())
+        .map(|(tsn, chunk)| (tsn.0, chunk.ssn.0, chunk.len, chunk.fragment, chunk.unordered))
+        .collect();
+    let expected = [
+        (0, 0, 1452, Fragment::First, false),
+        (1, 0, 1452, Fragment::Middle, false),
+        (2, 0, 96, Fragment::Last, false),
+        // The number of an unordered message has no meaning.
+        (3, 1, 10, Fragment::Whole, true),
+        (4, 1, 20, Fragment::Whole, false),
+    ];
+    assert_eq!(chunks, expected);
+}
+
+/// RFC 9260 section 6.1: "Senders MUST support zero window probing."
+#[test]
+fn a_peer_without_window_is_probed() {
+    let mut client = alone(&SctpConfig::default());
+    client.send(message(1000));
+    leaving(&mut client, at(50));
+    (0..3).for_each(|_| client.send(message(1000)));
+    let sack = |next, window| Control::Sack(Sack { next: Tsn(next), window, ..Sack::default() });
+    let probe = with_data(&hears(&mut client, at(60), sack(1, 0), DataChunks::default()));
+    assert_eq!(probe.iter().map(|data| (data.first(), data.end())).collect::<Vec<_>>(), [(Tsn(1), Tsn(2))]);
+    assert_eq!(with_data(&hears(&mut client, at(70), sack(2, 0), DataChunks::default())).len(), 1);
+    let rest = with_data(&hears(&mut client, at(80), sack(3, 100_000), DataChunks::default()));
+    assert_eq!(rest.iter().map(|data| (data.first(), data.end())).collect::<Vec<_>>(), [(Tsn(3), Tsn(4))]);
+}
+
+/// RFC 9260 section 6.1: "Whenever a transmission or retransmission is made to any address, if the T3-rtx timer of that address is not
+/// currently running, the sender MUST start that timer."
+///
+/// RFC 9260 section 6.1: "Otherwise, the data sender MUST NOT restart the timer."
+#[test]
+fn the_timer_runs_from_the_first_chunk() {
+    let mut client = alone(&SctpConfig::default());
+    client.send(message(1000));
+    leaving(&mut client, at(50));
+    assert_eq!(client.next_deadline(), at(1050));
+    client.send(message(1000));
+    assert_eq!(leaving(&mut client, at(500)).len(), 1);
+    assert_eq!(client.next_deadline(), at(1050));
+    client.on_timeout(at(1050));
+    leaving(&mut client, at(1050));
+    assert_eq!(client.next_deadline(), at(3050));
+}
+
+/// RFC 9260 section 6.2: "An SCTP receiver MUST NOT generate more than one SACK chunk for every incoming packet, other than to update
+/// the offered window as the receiving application consumes new data."
+///
+/// RFC 9260 section 6.2: "the SCTP endpoint MUST fill in the Cumulative TSN Ack field to indicate the latest sequential TSN (of a valid
+/// DATA chunk) it has received."
+#[test]
+fn one_sack_at_most_for_each_packet() {
+    let mut client = alone(&SctpConfig::default());
+    let mut sacks = |first, count| -> Vec<u64> {
+        let packets = hears(&mut client, at(50), Control::None, data(first, count));
+        let next = packets.iter().filter_map(|packet| match packet.control {
+            Control::Sack(sack) => Some(sack.next.0),
+            _ => None,
+        });
+        next.collect()
+    };
+    assert_eq!(sacks(0, 2), [2], "the first packet");
+    assert_eq!(sacks(2, 2), [0; 0], "delayed");
+    assert_eq!(sacks(4, 2), [6], "the second");
+    assert_eq!(sacks(8, 2), [6], "a gap");
+    assert_eq!(sacks(8, 2), [6], "a duplicate");
+    assert_eq!(sacks(6, 2), [10], "the gap is filled");
+}
+
+/// RFC 9260 section 6.7: "All DATA chunks with TSNs not included in the Gap Ack Blocks that are smaller than the highest-acknowledged
+/// TSN reported in the SACK chunk MUST be treated as "missing" by the sending endpoint."
+///
+/// RFC 9260 section 6.7: "The number of "missing" reports for each outstanding DATA chunk MUST be recorded by the data sender to make
+/// retransmission decisions."
+#[test]
+fn three_missing_reports_are_a_loss() {
+    let mut client = alone(&SctpConfig::default());
+    (0..8).for_each(|_| client.send(message(500)));
+    leaving(&mut client, at(50));
+    for (end, lost) in [(2, false), (3, false), (4, true)] {
+        let mut arrived = RangeSet::default();
+        arrived.insert(Range::new(Tsn(1), Tsn(end)));
+        let sack = Sack { gaps: GapBlocks::new(Tsn(0), &arrived), window: 100_000, ..Sack::default() };
+        let sent = with_data(&hears(&mut client, at(60), Control::Sack(sack), DataChunks::default()));
+        assert_eq!(sent.iter().any(|data| data.first() == Tsn(0)), lost, "{sent:?}");
+    }
+    assert_eq!(client.stats(0).fast_recoveries, 1);
+}
+
+/// RFC 9260 section 7.2.1: "The initial cwnd after a retransmission timeout MUST be no more than PMDCS"
+///
+/// A chunk leaves while less than that is in flight: of small messages there is a second packet.
+#[test]
+fn a_timeout_leaves_one_chunk() {
+    for (size, packets) in [(1452, 1), (500, 2)] {
+        let mut client = alone(&SctpConfig::default());
+        (0..9).for_each(|_| client.send(message(size)));
+        leaving(&mut client, at(50));
+        client.on_timeout(at(1050));
+        assert_eq!(leaving(&mut client, at(1050)).len(), packets, "messages of {size} bytes");
+        assert_eq!(client.gauges(0).map(|path| path.cwnd), Some(Bytes(1468)));
+    }
 }

@@ -55,6 +55,28 @@ fn a_reset_after_the_close_is_no_error() {
     );
 }
 
+/// RFC 9293 section 3.10.7.4: "if the SYN bit is set, irrespective of the sequence number, TCP endpoints MUST send a "challenge ACK" to the
+/// remote peer:"
+///
+/// RFC 9293 section 3.10.7.4: "After sending the acknowledgment, TCP implementations MUST drop the unacceptable segment and stop processing
+/// further."
+#[test]
+fn a_syn_in_a_connection_is_answered_and_dropped() {
+    established(&setups::tcp()).play(
+        "100 write s1
+         100 > . s0..s1
+         150 < S. 0..1 ack s1
+         150 > . ack 1
+         # a SYN of another connection acknowledges nothing
+         150 = acked 0 failure none
+         160 < S 5000..5001
+         160 > . ack 1
+         160 = failure none
+         200 < . ack s1
+         200 = acked 1460",
+    );
+}
+
 /// RFC 9293 section 3.7.4: "there MUST be a way for an application to disable the Nagle algorithm on an individual
 /// connection"
 #[test]
@@ -257,6 +279,9 @@ fn a_delayed_acknowledgement_leaves_in_time() {
 
 /// RFC 9293 section 3.4: "A TCP receiver MUST process the RST and URG fields of all incoming segments, even when the
 /// receive window is zero."
+///
+/// RFC 9293 section 3.10.7.4: "If the RST bit is set and the sequence number exactly matches the next expected sequence number (RCV.NXT),
+/// then TCP endpoints MUST reset the connection"
 #[test]
 fn a_reset_counts_while_the_window_is_zero() {
     accepted(setups::tcp()).play(

@@ -421,6 +421,22 @@ mod tests {
         }
     }
 
+    /// RFC 8684 section 3.1: "An implementation that only supports this method MUST set bit "H" to 1 and bits "D" through "G" to 0."
+    ///
+    /// Bit A asks for checksums, B is to be zero.
+    #[test]
+    fn the_flags_name_one_method() {
+        for (checksum, flags) in [(false, 0x01), (true, 0x81)] {
+            let options = written(&Mptcp::capable(None, None, checksum));
+            assert_eq!(options.as_slice(), [KIND, 4, 0x01, flags]);
+        }
+    }
+
+    /// RFC 8684 section 3.3.1: "Implementations MUST accept a 32-bit DSN and implicitly promote it to a 64-bit quantity by incrementing the
+    /// upper 32 bits of the sequence number each time the lower 32 bits wrap."
+    ///
+    /// RFC 8684 section 3.3.1: "A sanity check MUST be implemented to ensure that a wrap occurs at an expected time (e.g., the sequence
+    /// number jumps from a very high number to a very low number) and is not triggered by out-of-order packets."
     #[test]
     fn a_narrow_number_means_the_closest_one() {
         assert_eq!(Number::Narrow(5).near(u64::from(u32::MAX)), (1 << 32) + 5);

@@ -292,6 +292,10 @@ mod tests {
 
     use super::*;
 
+    /// RFC 9293 section 3.1: "A TCP implementation MUST ignore without error any TCP Option it does not implement, assuming that the option
+    /// has a length field."
+    ///
+    /// RFC 9293 section 3.1: "TCP implementations MUST be prepared to handle an illegal option length (e.g., zero)"
     #[test]
     fn options_survive_and_padding_does_not() {
         let options = [
@@ -312,6 +316,7 @@ mod tests {
         assert_eq!(bytes.nops(100), Err(OptionSpaceFull));
         assert_eq!(Options(&[kind::NOP, kind::END, 8]).next(), None);
         assert!(Options(&[kind::NOP, 8, 10, 0]).eq([TcpOption::Broken(&[8, 10, 0])]));
+        assert!(Options(&[253, 0, kind::NOP]).eq([TcpOption::Broken(&[253, 0, kind::NOP])]));
     }
 
     proptest! {

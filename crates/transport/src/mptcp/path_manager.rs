@@ -68,6 +68,8 @@ impl AddressBook {
     }
 
     /// Address ID: a new one each time the address returns, so that a late REMOVE_ADDR does not hit what is new.
+    ///
+    /// RFC 8684 section 3.4.1: "the address MUST be the same as the address previously assigned to this Address ID."
     pub(super) fn id_of(&self, address: u8) -> u8 {
         let returns = self.returns.iter().find(|(a, _)| *a == address).map_or(0, |(_, n)| *n);
         address.wrapping_add(returns.wrapping_mul(64))

@@ -24,7 +24,8 @@ pub const MAX_ADDRESSES: usize = 8;
 pub struct SctpPacket {
     /// The tag that the receiver of the packet has chosen.
     pub tag: Tag,
-    /// The control chunk, which stands before the DATA chunks.
+    /// RFC 9260 section 6.10: "When bundling control chunks with DATA chunks, an endpoint MUST place control chunks first in the outbound
+    /// SCTP packet."
     pub control: Control,
     /// DATA chunks.
     pub data: DataChunks,
@@ -375,6 +376,7 @@ mod tests {
         DataChunk { len, ..DataChunk::default() }
     }
 
+    /// RFC 9260 section 3.2: "The total length of a chunk (including Type, Length, and Value fields) MUST be a multiple of 4 bytes."
     #[test]
     fn sizes_on_the_wire() {
         let mut packet = SctpPacket::default();

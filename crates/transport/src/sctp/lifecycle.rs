@@ -294,6 +294,13 @@ impl Lifecycle {
 impl Lifecycle {
     /// An INIT is answered without keeping state: the cookie has it all.
     pub fn on_init(&mut self, now: SimTime, path: PathId, init: Init) {
+        if init.tag == Tag::NONE {
+            return;
+        }
+        if init.streams == 0 {
+            self.push(path, init.tag, Control::Abort);
+            return;
+        }
         match self.state {
             // RFC 9260 section 5.2.1: "Upon receipt of an INIT chunk in the COOKIE-WAIT state, an endpoint MUST respond with an INIT ACK chunk
             // using the same parameters it sent in its original INIT chunk (including its Initiate Tag, unchanged)."
@@ -308,6 +315,12 @@ impl Lifecycle {
     /// INIT is answered. True if the cookie is to be returned; `.1`: the round-trip time.
     pub fn on_init_ack(&mut self, now: SimTime, init: Init, cookie: Cookie) -> (bool, Option<Nanos>) {
         if self.state != State::CookieWait {
+            return (false, None);
+        }
+        if init.tag == Tag::NONE || init.streams == 0 {
+            // An ABORT without the tag of the peer would not be for its association.
+            self.peer = (init.tag != Tag::NONE).then_some(init);
+            self.abort("the peer's INIT ACK has no tag or no streams");
             return (false, None);
         }
         let sample = self.opened.take().map(|sent| now.since(sent));

@@ -248,6 +248,8 @@ mod tests {
         assert_eq!(rate(&losses), 43_750);
     }
 
+    /// RFC 9260 section 6.3.1: "When data is in flight and when allowed by rule C5 below, a new RTT measurement MUST be made each round
+    /// trip."
     #[test]
     fn one_chunk_is_timed_at_a_time_and_none_that_was_sent_twice() {
         let mut timer = PathTimer::new(SctpConfig::default().recovery.rto);

@@ -180,6 +180,8 @@ mod tests {
         std::iter::from_fn(next).map(|d| (d.stream.0, d.first.0, d.size.0)).collect()
     }
 
+    /// RFC 9260 section 6.6: "If DATA chunks arrive out of order of their Stream Sequence Number, the endpoint MUST hold the received DATA
+    /// chunks from delivery to the ULP until they are reordered."
     #[test]
     fn streams_do_not_block_each_other() {
         let mut reassembly = Reassembly::default();
@@ -191,6 +193,7 @@ mod tests {
         assert_eq!(all(&mut reassembly), [(0, 0, 10), (0, 1, 10)]);
     }
 
+    /// RFC 9260 section 6.9: "it MUST support reassembly when receiving DATA chunks."
     #[test]
     fn a_message_is_complete_with_its_last_part() {
         let mut reassembly = Reassembly::default();

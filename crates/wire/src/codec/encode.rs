@@ -392,7 +392,8 @@ impl Writer<'_> {
         let Some(dsn) = dss.dsn else {
             return Ok(Mptcp::Dss { data_ack, mapping: None, data_fin: dss.data_fin });
         };
-        // RFC 8684 section 3.3.3: a DATA_FIN without data has subflow sequence number 0 and length 1.
+        // RFC 8684 section 3.3.3: "when the DATA_FIN is not attached to a TCP segment containing data, the DSS MUST have a subflow sequence
+        // number of 0, a Data-Level Length of 1, and the data sequence number that corresponds with the DATA_FIN itself."
         let ssn = if segment.len == 0 { 0 } else { self.subflow.ssn(self.end, segment.seq) };
         let len = u16::try_from(segment.len + u32::from(dss.data_fin));
         let len = len.map_err(|_| CodecError::Meaningless("a mapping longer than 64 KiB"))?;
