@@ -42,6 +42,8 @@ pub(super) struct Subflows {
     deadlines: Deadlines,
     /// Subflows that may have something to send of their own (handshake, repairs, acknowledgements).
     busy: SubflowSet,
+    /// Subflows that may hold back an ACK until everything is read: those that have had data since it was looked at.
+    unread: SubflowSet,
     /// Every segment takes the general way, see [`Sender::close_usual_way`].
     ///
     /// [`Sender::close_usual_way`]: crate::tcp::sender::Sender::close_usual_way
@@ -74,6 +76,7 @@ impl Subflows {
             views: Views::new(needs),
             deadlines: Deadlines::default(),
             busy: SubflowSet::default(),
+            unread: SubflowSet::default(),
             general: false,
             held: 0,
         }
@@ -231,6 +234,7 @@ impl Subflows {
         let before = subflow.held();
         let input = subflow.on_packet(now, packet, self.views.paths(i));
         self.held = self.held + subflow.held() - before;
+        self.unread.insert(i);
         self.touch(i);
         Some(input)
     }
@@ -473,8 +477,12 @@ impl Subflows {
 
     /// The application has read everything that has come.
     pub(super) fn everything_is_read(&mut self) {
-        for i in self.which(|s| s.may_send() && s.endpoint().receiver().awaits_read()).iter() {
-            if let Some(subflow) = self.activate(i) {
+        for i in self.unread.iter() {
+            if !self.get(i).is_some_and(|s| s.endpoint().receiver().awaits_read()) {
+                self.unread.remove(i);
+            } else if self.get(i).is_some_and(Subflow::may_send)
+                && let Some(subflow) = self.activate(i)
+            {
                 subflow.everything_is_read();
             }
         }
@@ -487,6 +495,7 @@ impl Subflows {
             let before = subflow.held();
             subflow.release(receive);
             self.held -= before - subflow.held();
+            self.unread.insert(i);
             self.views.touch(i);
             self.deadlines.touch(i);
         }
@@ -526,6 +535,8 @@ impl Subflows {
         debug_assert_eq!(self.held, held, "bytes out of order on all subflows");
         let strange = self.busy.minus(SubflowSet::below(self.list.len()));
         debug_assert!(strange.is_empty(), "{strange:?} have something to send and do not exist");
+        let awaiting = self.which(|s| s.endpoint().receiver().awaits_read());
+        debug_assert!(awaiting.minus(self.unread).is_empty(), "{awaiting:?} hold back an ACK unnoticed");
         self.deadlines.check(&self.list, self.busy);
         self.views.check(&self.list, self.mss.0, &self.tcp);
         self.iter().for_each(Subflow::check);

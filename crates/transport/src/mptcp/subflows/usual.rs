@@ -25,6 +25,7 @@ impl Subflows {
             // It owes an ACK now or later, which is no deadline before it has been asked for it.
             subflow.open_window(segment.len, size);
             self.busy.insert(i);
+            self.unread.insert(i);
             self.views.touch(i);
         }
         taken
