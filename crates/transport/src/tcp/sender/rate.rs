@@ -50,16 +50,22 @@ impl Sender {
         self.config.sending.pacing_rule == PacingRule::Linux && len > 0 && self.is_end_of_unit(now, len)
     }
 
+    #[inline]
     fn is_end_of_unit(&mut self, now: SimTime, len: u32) -> bool {
-        let (segments, mss) = (self.activity.unit(now), self.send.mss());
-        let ends = self.send.is_mapped() && u64::from(len) < mss
-            || segments >= MIN_QUANTUM
-                && (!self.windows_have_room_for(mss)
-                    || segments >= send_quantum(self.pacing_rate_estimate(), mss));
+        let segments = self.activity.unit(now);
+        let short = self.send.is_mapped() && u64::from(len) < self.send.mss();
+        let ends = short || segments >= MIN_QUANTUM && self.is_quantum(segments);
         if ends {
             self.activity.end_unit();
         }
         ends
+    }
+
+    /// A unit of this many segments is what the windows let out, or a send quantum.
+    #[inline(never)]
+    fn is_quantum(&self, segments: u64) -> bool {
+        let mss = self.send.mss();
+        !self.windows_have_room_for(mss) || segments >= send_quantum(self.pacing_rate_estimate(), mss)
     }
 
     /// Bytes on the wire beside the payload of a segment.
