@@ -102,7 +102,8 @@ impl Sender {
                 self.congestion.on_dup_ack(now);
             }
             self.respond_to_ack(&ack, AckKind { advanced, duplicate }, paths);
-            if self.detector.kind() == Detection::Rack {
+            // A recovery that goes on has looked for losses already.
+            if self.detector.kind() == Detection::Rack && self.recovery.phase() != Phase::Recovery {
                 self.detect_by_time(now, Bytes(change.delivered), paths);
             }
             self.tell_owner_of_window(&ack, paths);
