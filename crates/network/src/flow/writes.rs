@@ -87,13 +87,19 @@ impl Writes {
     /// The stream is delivered up to `until`; returns how many bytes that adds, which are counted in `delays`.
     #[inline]
     pub(crate) fn delivered(&mut self, now: SimTime, until: Bytes, delays: &mut Histogram) -> Bytes {
-        if until.0 <= self.delivered {
-            return Bytes::ZERO;
+        let more = until.0.saturating_sub(self.delivered);
+        if more > 0 {
+            self.deliver(now, until.0, delays);
         }
+        Bytes(more)
+    }
+
+    #[inline(never)]
+    fn deliver(&mut self, now: SimTime, until: u64, delays: &mut Histogram) {
         let (mut from, mut done) = (self.delivered, 0);
-        while from < until.0 {
+        while from < until {
             let &(end, written) = self.writes.front().expect("what is delivered was written");
-            let to = end.min(until.0);
+            let to = end.min(until);
             delays.add(now - written, to - from);
             from = to;
             if end == to {
@@ -105,10 +111,8 @@ impl Writes {
             self.writes = VecDeque::new();
         }
         self.next = self.next.saturating_sub(done);
-        let more = until.0 - self.delivered;
-        self.delivered = until.0;
+        self.delivered = until;
         self.check();
-        Bytes(more)
     }
 
     /// A part of the stream is delivered, which nothing before was; its bytes are counted in `delays`.

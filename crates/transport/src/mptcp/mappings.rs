@@ -27,7 +27,13 @@ impl Mappings {
 
     /// The bytes `subflow` of the subflow are those from `dsn` on of the connection.
     pub(super) fn insert(&mut self, subflow: Range<Seq>, dsn: Dsn) {
-        let i = self.0.partition_point(|m| m.subflow.start < subflow.start);
+        // The latest arrival is mostly the highest.
+        let i = match self.0.back() {
+            Some(last) if last.subflow.start >= subflow.start => {
+                self.0.partition_point(|m| m.subflow.start < subflow.start)
+            }
+            _ => self.0.len(),
+        };
         if let Some(previous) = i.checked_sub(1).and_then(|p| self.0.get_mut(p)) {
             if previous.subflow.end >= subflow.end {
                 return;
