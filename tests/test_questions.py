@@ -30,6 +30,41 @@ def test_the_delay_of_the_slow_path_decides_as_the_page_says() -> None:
         assert 100 * rates["file"] / rates["file@first"] == pytest.approx(percent, abs=0.06)
 
 
+def _rates(name: str, overrides: dict[str, str], seeds: int = 1) -> dict[str, float]:
+    """Mean goodput of each flow in Mbit/s."""
+    scenario = rw.Scenario.load(FOLDER / f"{name}.toml", list(overrides.items()))
+    flows = scenario.run(seeds=seeds, series=False).summary()["flows"]
+    return {str(flow["flow"]): flow["goodput_bit_s"]["mean"] / 1e6 for flow in flows}
+
+
+def test_the_receive_buffer_decides_as_the_page_says() -> None:
+    rows = r"^\| (\d+) ([KM]iB)[^|]*\| ([\d.]+) \| ([\d.]+) \|$"
+    wifi, dishes = (
+        re.findall(rows, PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0], re.MULTILINE)
+        for title in ("Two round trips apart", "Two satellite dishes")
+    )
+    assert (len(wifi), len(dishes)) == (4, 3)
+    for size, unit, rate, benefit in wifi:
+        found = _rates("mptcp-168", {"flow.ftp.transport.receive_buffer_max": size + unit})
+        assert found["ftp"] == pytest.approx(float(rate), abs=0.6)
+        assert found["ftp"] / found["ftp@wifi"] == pytest.approx(float(benefit), abs=0.006)
+    for size, unit, one, both in dishes:
+        found = _rates("openmptcprouter-252", {"flow.download.transport.receive_buffer_max": size + unit})
+        assert found["download@dish1"] == pytest.approx(float(one), abs=0.06)
+        assert found["download"] == pytest.approx(float(both), abs=0.06)
+
+
+def test_the_duration_decides_as_the_page_says() -> None:
+    rows = re.findall(
+        r"^\| (\d+) s \| ([\d.]+) ± [\d.]+ \| ([\d.]+) \| ([\d.]+) ± [\d.]+ \|$", PAGE, re.MULTILINE
+    )
+    assert [row[0] for row in rows] == ["10", "15", "30", "60"]
+    for duration, *told in rows:
+        found = _rates("mptcp-278", {"duration": f"{duration}s"}, seeds=10)
+        rates = [found["iperf@a"], found["iperf@b"], found["iperf"]]
+        assert rates == pytest.approx([float(rate) for rate in told], abs=0.06)
+
+
 @pytest.mark.parametrize(
     ("name", "overrides", "cause"),
     [

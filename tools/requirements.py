@@ -131,7 +131,7 @@ def comments(path: Path, text: str) -> Iterator[Comment]:
 
 def test_below(lines: list[str]) -> tuple[str, bool]:
     """The name of the function that begins here, if it is a test, and whether it is ignored."""
-    attributes = []
+    attributes: list[str] = []
     for line in lines:
         if (found := FUNCTION.match(line)) and "#[test]" in attributes:
             return found[1], any(one.startswith("#[ignore") for one in attributes)
