@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 HEADERS = 100
-"""IPv4 and TCP with all options."""
+"""Room for the IPv4 and TCP headers with all options, bytes."""
 
 
 def mended(arguments: dict[str, str], mends: Iterable[str]) -> dict[str, str]:
-    """The same with some of MENDS."""
+    """The arguments with the changes that `mends` names."""
     found = dict(arguments)
     for mend in mends:
         found |= MENDS[mend](arguments)
@@ -20,17 +20,17 @@ def mended(arguments: dict[str, str], mends: Iterable[str]) -> dict[str, str]:
 
 
 def _renamed(kind: str, old: str, new: str) -> Callable[[dict[str, str]], dict[str, str]]:
-    """A class of ns-3 in whose place ours stands."""
+    """Replaces a class of ns-3 by ours."""
     key = f"ns3::TcpL4Protocol::{kind}Type"
     return lambda arguments: {key: arguments[key].replace(old, new)}
 
 
-# Each with the arguments that it sets (mended.h and mended_socket.h in crates/lab/ns3).
+# Each change, with the arguments that it sets (classes: mended.h and mended_socket.h in crates/lab/ns3).
 MENDS: dict[str, Callable[[dict[str, str]], dict[str, str]]] = {
     "socket": lambda _: {"sockets": "ns3::TcpMendedSocketFactory"},
     "controller": _renamed("Socket", "::Tcp", "::TcpMended"),
     "recovery": _renamed("Recovery", "::TcpPrr", "::TcpMendedPrr"),
-    # Controllers get samples of the round-trip time, not smoothed and not in whole milliseconds.
+    # Controllers get raw samples of the round-trip time: not smoothed, and not rounded to whole milliseconds.
     "samples": lambda _: {"ns3::RttMeanDeviation::Alpha": "1", "ns3::TcpSocketBase::Timestamp": "false"},
     "granularity": lambda _: {"ns3::TcpSocketBase::ClockGranularity": "200ms"},
     "mtu": lambda arguments: {
@@ -41,5 +41,5 @@ MENDS: dict[str, Callable[[dict[str, str]], dict[str, str]]] = {
 
 
 def _mtu(mss: int) -> str:
-    """ns-3 sends a segment that the devices find too long in two packets, each of which can be lost."""
+    """An MTU for full segments: ns-3 sends a longer one in two packets, each of which can be lost."""
     return str(mss + HEADERS)

@@ -16,16 +16,16 @@ KINDS = {"scenario": "scenarios", "study": "studies", "measurement": "examples/m
 """The kinds that can be copied, and their folders."""
 REPRODUCTIONS = "reproductions"
 REPRODUCTION = "reproduction"
-"""A further kind, of which each is a folder."""
+"""A further kind, whose examples are folders."""
 FOLDERS = (*KINDS.values(), REPRODUCTIONS)
 """The folders of a checkout that a wheel contains."""
 INSIDE = Path(__file__).resolve().parent / "shipped"
-"""Where a wheel has it."""
+"""Where a wheel has these folders."""
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def folder() -> Path | None:
-    """The folder that has `FOLDERS`; None: there is none."""
+    """The folder that contains `FOLDERS`; None if there is none."""
     if (CHECKOUT / "Cargo.toml").is_file() and (CHECKOUT / "scenarios").is_dir():
         return CHECKOUT
     return INSIDE if INSIDE.is_dir() else None
@@ -43,12 +43,12 @@ class Example:
 
     @property
     def name(self) -> str:
-        """As the user writes it."""
+        """Its name on the command line."""
         return self.path.stem if self.path.suffix == ".toml" else self.path.name
 
 
 def examples() -> list[Example]:
-    """All of them, in the order of `KINDS`, then of names; then the reproductions."""
+    """All examples: by kind in the order of `KINDS`, then by name; reproductions last."""
     home = folder()
     return [] if home is None else list(_examples(home))
 
@@ -85,13 +85,13 @@ def copy(example: Example, out: Path, done: Collection[Path] = ()) -> list[Path]
     Args:
         example: what to copy.
         out: the folder that gets `scenarios/` and the others.
-        done: copies that were made before.
+        done: copies that this command has made before, which may be overwritten.
 
     Returns:
-        the copies; the first is that of the example, of a reproduction any of its files.
+        the copies; the first is that of the example, or any file of a reproduction.
 
     Raises:
-        FileExistsError: one of them is there already; nothing was copied.
+        FileExistsError: one of the files exists already; nothing was copied.
         OSError: it cannot be written.
     """
     home = folder()
@@ -107,7 +107,7 @@ def copy(example: Example, out: Path, done: Collection[Path] = ()) -> list[Path]
 
 
 def _needed(path: Path) -> list[Path]:
-    """A file and those that it names; all files of a folder, and those."""
+    """The files to copy: a file, or all files of a folder, and the files that they name."""
     if path.is_dir():
         own = sorted([*path.glob("*.toml"), *path.glob("published/*")])
         return list(dict.fromkeys(one for file in own for one in _needed(file)))

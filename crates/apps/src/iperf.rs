@@ -1,4 +1,4 @@
-//! Saturating transfer with reports: what arrived in each interval, and in all after a warm-up that does not count.
+//! Saturating transfer with reports: bytes that arrived in each interval, and in total after a warm-up that does not count.
 
 use registry::{OptionKind, OptionSpec, Options, at_least};
 use units::{Bytes, Nanos, SimTime};
@@ -31,13 +31,13 @@ pub(crate) struct Iperf {
     interval: Nanos,
     connections: u64,
     opened: Vec<ConnectionId>,
-    /// When counting began and how much had arrived by then; the same of the present interval.
+    /// When counting began, and the bytes that had arrived by then; the same for the present interval.
     total: (SimTime, Bytes),
     present: (SimTime, Bytes),
 }
 
 impl Iperf {
-    /// As the options of its row say.
+    /// From the options of the row.
     pub fn new(options: &Options) -> Self {
         Self {
             duration: options.duration("duration"),

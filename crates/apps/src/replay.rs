@@ -1,4 +1,4 @@
-//! Messages of a recording, such as that of a game: each is sent at its time, whatever became of the ones before.
+//! Messages of a recording, such as that of a game: each is sent at its time, also if earlier ones have not arrived.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ pub(crate) const ROW: Algorithm = Algorithm {
             "message",
             OptionKind::Size,
             "unlimited",
-            "larger ones are sent in messages of at most this size, each with a row of its own",
+            "a larger message is sent in parts of at most this size, each with a row of its own",
         ),
-        OptionSpec::new("deadline", OptionKind::Duration, "60ms", "what takes longer is late"),
+        OptionSpec::new("deadline", OptionKind::Duration, "60ms", "a message that takes longer is late"),
     ],
     check: |options| at_least("message", Bytes(1), Options::size, options),
     build: |options| Box::new(Timed::new(Replay::new(options))),
@@ -38,7 +38,7 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// As the options of its row say.
+    /// From the options of the row.
     pub fn new(options: &Options) -> Self {
         let (messages, message) = (options.file("file").content(), options.size("message"));
         Self { messages, message, deadline: options.duration("deadline"), next: 0 }

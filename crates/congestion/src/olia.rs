@@ -1,4 +1,4 @@
-//! OLIA, the Opportunistic Linked Increases Algorithm: Pareto-optimal balance of load, responsive all the same.
+//! OLIA, the Opportunistic Linked Increases Algorithm: balances load Pareto-optimally, and stays responsive.
 //!
 //! Source: draft-khalili-mptcp-congestion-control-05 sections 2 and 3; Khalili et al., CoNEXT 2012. Units: bytes and
 //! seconds. An ACK of b bytes on path i in avoidance adds
@@ -9,9 +9,9 @@
 //! Alone, or while no sibling has a round-trip sample, it is Reno to the last bit.
 //! M compares whole segments, B with a relative tolerance of 1e-9 (choice D-07). The ranking is l / r^2 as in the
 //! paper, not l^2 / r as in some copies of the draft: the rate of TCP goes with sqrt(l) / r (choice D-08).
-//! Acknowledged bytes are counted by `snd_una`, so that those of the ACK that ends an episode are not forgotten.
-//! Deviation: a window that shrinks takes ssthresh along, below two segments if need be: it must not fall into slow
-//! start.
+//! Acknowledged bytes are counted by `snd_una`, so that those of the ACK that ends a loss episode count, too.
+//! Deviation: when alpha shrinks the window, ssthresh is lowered to it, below two segments if necessary: otherwise the path
+//! would enter slow start.
 //! Deviation: where the connection counts ACKs and not bytes, b is one MSS.
 
 use registry::Options;
@@ -88,7 +88,7 @@ impl Olia {
         self.check();
     }
 
-    /// The bracket of the rule in 1/bytes; `None` when nothing is linked.
+    /// The bracket of the rule in 1/bytes; `None` while no other path takes part.
     fn increase_per_byte(&self, paths: Paths<'_>) -> Option<f64> {
         let Linked { me, sum_rate, alpha } = self.linked(paths)?;
         Some(me.cwnd / (me.srtt * me.srtt) / (sum_rate * sum_rate) + alpha / me.cwnd)
@@ -96,7 +96,7 @@ impl Olia {
 
     fn linked(&self, paths: Paths<'_>) -> Option<Linked> {
         let me = paths.all.get(paths.me).filter(|p| p.coupled)?;
-        // The own path as it is now, its siblings as they were seen.
+        // The view of the own path is brought up to date; those of siblings are snapshots.
         let me = PathView { cwnd: self.window.cwnd, loss_interval: self.loss_interval(), ..*me };
         let linked = |index: usize, path: &PathView| if index == paths.me { me } else { *path };
         let counted =
@@ -121,7 +121,7 @@ struct Linked {
     alpha: f64,
 }
 
-/// The sets M and C, by what makes a path belong to them and by their sizes.
+/// The sets M and C: what makes a path a member, and how many members they have.
 #[derive(Clone, Copy, Debug)]
 struct Sets {
     /// Largest window in whole segments.

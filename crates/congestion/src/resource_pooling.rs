@@ -16,7 +16,7 @@
 //! RPv2        max(4 MTU share, cwnd_i - W/2, MTU)    max(W - X srtt_i / 2, cwnd_i - W/2, MTU)
 //! ```
 //! where X is a sum of rates that are rounded down to bytes per eighth of a millisecond, and x_i in a share is not. A path without a round-trip sample, or which is not
-//! usable, takes no part; with `rules = "freebsd"` its window and threshold do, so that the first path grows by half before the second is confirmed. Alone a path has the rules of `sctp`.
+//! usable, takes no part; with `rules = "freebsd"` its window and threshold count, so that the first of two paths grows only by its share before the second is confirmed. Alone a path has the rules of `sctp`.
 //!
 //! MPTCP-like (FreeBSD, `sctp_cwnd_update_after_sack_common`, SCTP_CMT_MPTCP): the factor of LIA, with w_i the window in MTU,
 //! ```text
@@ -29,7 +29,7 @@ use crate::{PathView, Paths};
 /// How the windows of an association are coupled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coupling {
-    /// Not.
+    /// Not coupled.
     None,
     /// By thresholds.
     RpV1,
@@ -42,7 +42,7 @@ pub(crate) enum Coupling {
 /// Fraction bits of the factor of MPTCP-like growth.
 const ALPHA_BITS: u32 = 8;
 
-/// The factor of MPTCP-like growth, 1 / 256 per MTU: it is floored to that, so that large windows do not grow at all.
+/// The factor of MPTCP-like growth, 1 / 256 per MTU: it is rounded down to multiples of that, so that large windows do not grow at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Alpha(u64);
 
@@ -59,7 +59,7 @@ impl Alpha {
     }
 }
 
-/// One path among those that are coupled.
+/// A path among those that are coupled, and sums over all of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pool {
     /// Part of the growth that this path gets, 0 to 1; with FreeBSD's arithmetic it may be more.
@@ -118,7 +118,7 @@ impl Coupling {
         // FreeBSD may have rounded all rates to 0.
         let rates = if freebsd { rates.max(1.0) } else { rates };
         let srtt = srtt(me, freebsd);
-        // Nor does it round the rate of the path itself for its share, which may then be above 1.
+        // FreeBSD does not round the rate of the path itself for its share, which may then be above 1.
         let part = if freebsd { cwnd / srtt } else { own };
         let share = if self == Self::RpV1 { ssthresh / thresholds } else { part / rates };
         debug_assert!(share >= 0.0 && (freebsd || share <= 1.0), "a share of {share}");

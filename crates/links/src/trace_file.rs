@@ -7,9 +7,9 @@ use units::Nanos;
 
 use crate::series_file::{Quantity, Sheet};
 
-/// Instants at which one packet of 1500 bytes may leave, not falling.
+/// Instants at which one packet of 1500 bytes may leave, in ascending order; equal ones are allowed.
 pub type Instants = Vec<Nanos>;
-/// One packet after the other: true is lost.
+/// Fates of consecutive packets; true: lost.
 pub type Fates = Vec<bool>;
 
 /// `time rate`: a [`Sheet`] of rates.
@@ -54,7 +54,7 @@ pub const FATES: FileFormat = FileFormat {
     },
 };
 
-/// Orbital element sets: the text itself, a `String`. The delay model reads them, since they depend on its epoch.
+/// Orbital element sets: the text itself, a `String`. The delay model parses it, since the result depends on the epoch of the model.
 pub const ELEMENT_SETS: FileFormat = FileFormat {
     what: "orbital element sets, TLE or OMM in JSON or KVN",
     parse: |text| Ok(Arc::new(text.to_owned())),

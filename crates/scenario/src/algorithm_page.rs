@@ -1,5 +1,5 @@
-//! The reference page that lists every algorithm, made of the registries, and the rows that each algorithm's own page
-//! must hold.
+//! The reference page that lists every algorithm, generated from the registries, and the rows that the page of each
+//! algorithm must have.
 
 use std::fmt::Write;
 

@@ -1,14 +1,14 @@
-//! Whether the usual way through a machine is open: a short function for what happens to most segments, beside a general
-//! way for everything else.
+//! Whether the fast path of a machine, called its usual way, is open: a short function for most segments, beside a general
+//! one for all others.
 
 use std::fmt;
 
-/// A machine has one for each of its usual ways. It does not show in the state of the machine, which is the same in both.
+/// State of one usual way. `Debug` leaves it out: the state of a machine is the same whichever way its segments took.
 #[derive(Clone, Copy)]
 pub(crate) struct UsualWay {
     /// The configuration has nothing that the usual way leaves out.
     permitted: bool,
-    /// Nothing is going on that it leaves out. Remembered, so that a segment does not ask each part of the machine.
+    /// No part of the machine is in a state that it leaves out. Remembered, so that not every segment asks each part.
     open: bool,
 }
 
@@ -38,13 +38,13 @@ impl UsualWay {
         self.permitted
     }
 
-    /// An event takes the general way, or is one that the usual way leaves out.
+    /// An event needs the general way.
     #[inline]
     pub(crate) fn leave(&mut self) {
         self.open = false;
     }
 
-    /// The general way has come to its end; `calm`: nothing is going on that the usual way leaves out.
+    /// The general way is done. `calm`: no part of the machine is in a state that the usual way leaves out.
     #[inline]
     pub(crate) fn return_if(&mut self, calm: bool) {
         debug_assert!(self.permitted || !self.open, "open, and not permitted");

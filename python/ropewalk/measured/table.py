@@ -1,4 +1,4 @@
-"""Tables with named columns, as data sets of Starlink and LTE have them."""
+"""Tables with named columns, such as data sets of Starlink and LTE."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NAMES = {
     ),
     Quantity.UP: re.compile(r"(?:^|[^a-z])(?:up(?:link|load)?|ul|tx\w*|sent|send)(?:[^a-z]|$)"),
 }
-"""How columns are called: each is of the first kind in `ORDER` that fits; the first of a kind is taken."""
+"""Names of columns. A column has the first kind in `ORDER` that fits; the first column of a kind is read."""
 ORDER = (TIME, Quantity.LOSS, Quantity.RTT, Quantity.UP, Quantity.DOWN)
 DATE = re.compile(r"(\d{4})[./-](\d\d)[./-](\d\d)[ T_](\d\d)[.:](\d\d)[.:](\d\d(?:\.\d+)?)")
 """Dates of data sets that ISO 8601 does not know, such as 2019.12.14_10.16.30."""
@@ -72,7 +72,7 @@ def recognise(text: str) -> bool:
 def read(source: Source) -> list[Series]:
     """The columns whose names say what they are, or those that the user named.
 
-    Lines in which a value is missing are passed over for that value.
+    A missing value is no sample; the other values of its line are.
 
     Raises:
         MeasurementError: no column fits, a unit is unknown, or a cell is no number.

@@ -1,6 +1,6 @@
 """Plots of results, as matplotlib figures for papers and notebooks.
 
-Charts are made without matplotlib, whose import takes longer than a short run: drawing alone loads it.
+Charts are made without matplotlib, which only drawing imports: that takes longer than a short run.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Plots:
         """Throughput of each leg of the chain that proxies make of a connection, over time.
 
         Raises:
-            ValueError: no proxy has a part in the flow, or in any.
+            ValueError: no proxy acts on the flow, or on any flow.
         """
         return _figure(legs.throughput(self._results, flow, run))
 
@@ -77,7 +77,7 @@ class Plots:
         """Congestion window of each leg over time, the sum of its subflows.
 
         Raises:
-            ValueError: no proxy has a part in the flow, or in any.
+            ValueError: no proxy acts on the flow, or on any flow.
         """
         return _figure(legs.cwnd(self._results, flow, run))
 
@@ -85,23 +85,23 @@ class Plots:
         """Smoothed round-trip time of each leg over time, the smallest of its subflows.
 
         Raises:
-            ValueError: no proxy has a part in the flow, or in any.
+            ValueError: no proxy acts on the flow, or on any flow.
         """
         return _figure(legs.srtt(self._results, flow, run))
 
     def leg_retransmissions(self, *, flow: str | None = None, run: int | None = None) -> Figure:
-        """Retransmitted segments of each leg so far, over time.
+        """Retransmitted segments of each leg over time, cumulative.
 
         Raises:
-            ValueError: no proxy has a part in the flow, or in any.
+            ValueError: no proxy acts on the flow, or on any flow.
         """
         return _figure(legs.retransmissions(self._results, flow, run))
 
     def proxy_held(self, *, flow: str | None = None, run: int | None = None) -> Figure:
-        """Bytes over time that proxies have acknowledged and that nothing behind them has.
+        """Bytes over time that proxies have acknowledged and that the next leg has not.
 
         Raises:
-            ValueError: no proxy has a part in the flow, or in any.
+            ValueError: no proxy acts on the flow, or on any flow.
         """
         return _figure(legs.held(self._results, flow, run))
 
@@ -130,7 +130,7 @@ class Plots:
 
 
 def charts(results: Results, run: int | None = None) -> list[Chart]:
-    """Everything there is to draw of a set of replications; plots over time show `run`, or the first seed."""
+    """All charts of a set of replications; those over time show `run`, or the first seed."""
     if not results.origin.simulated:
         return _of_capture(results)
     found = [delay.cdf(results, None)]

@@ -30,12 +30,12 @@ fn six_connections_with_one_request_each() {
     assert_eq!(counts(&script.take()), (5, 6), "the connection of the page and five more");
     script.arrive(SimTime::from_secs(3), 0, Side::Sender);
     script.take();
-    // The answer is the last that was sent, behind five requests.
+    // The answer was sent last, after five requests.
     script.arrive(SimTime::from_secs(4), 5, Side::Receiver);
     assert_eq!(counts(&script.take()), (0, 1), "the next object, on the connection that is idle");
 }
 
-/// Two at a time, each closed after its object; the page itself has one, too.
+/// At most two connections at a time, each closed after its object; the page itself has one of its own.
 #[test]
 fn a_connection_for_each_object() {
     let set = [
@@ -186,7 +186,7 @@ fn a_page_ends_with_its_last_object_and_the_next_waits_its_time() {
     assert_eq!(counts(&script.take()), (1, 1));
 }
 
-/// Messages by side and size, as each arrives in turn; until the page leaves.
+/// Side and size of each message before the page; each arrives before the next one is sent.
 fn greetings(set: &[(&str, OptionValue)]) -> Vec<(Side, u64)> {
     let mut script = browser(set);
     let mut sent: Vec<(Side, u64)> = Vec::new();
@@ -205,7 +205,7 @@ fn greetings(set: &[(&str, OptionValue)]) -> Vec<(Side, u64)> {
     panic!("no page after {sent:?}");
 }
 
-/// Turns of the two sides before the request of the page: two round trips, one, none.
+/// Messages before the request of the page: two round trips with TLS 1.2, one with 1.3, none with 0-RTT.
 #[test]
 fn tls_takes_its_round_trips() {
     use Side::{Receiver, Sender};

@@ -16,7 +16,7 @@ fn adalr(window: u64, config: AdalrConfig) -> Adalr {
     Adalr::new(&setup_with(1460, window, 65_535, PER_ACK), config)
 }
 
-/// An ACK of a segment with this sample and flight, and 65535 bytes advertised.
+/// An ACK of one segment with this round-trip sample and flight; 65,535 bytes are advertised.
 fn at(rtt_ms: u64, flight: u64) -> Ack {
     let rtt = Nanos::from_millis(rtt_ms);
     let (flight, rwnd) = (Bytes(flight), Bytes(65_535));
@@ -210,7 +210,7 @@ fn a_running_base_grows_with_each_ack() {
     assert!(cc.beyond_window() <= Bytes((1 << 30) + 13_140), "{}", cc.beyond_window());
 }
 
-/// Choice D-17: with more in flight than rwnd the rule rests, or does not; as printed it rests at ssthresh, too.
+/// Choice D-17: with more in flight than rwnd the rule is suspended, or not; as printed it is suspended at ssthresh, too.
 #[test]
 fn the_guard_of_the_window_is_an_option() {
     let beyond = |guard, window, flight| {
@@ -230,7 +230,7 @@ fn the_guard_of_the_window_is_an_option() {
     }
 }
 
-/// Choice D-19: what the ACK takes out of flight counts or not, and how long recovery is remembered.
+/// Choice D-19: the flight is that after the ACK or before it, and how long the pause after recovery lasts.
 #[test]
 fn the_flight_and_the_pause_after_recovery_are_options() {
     let growth = |config, flight_before, acks: u64| {

@@ -1,4 +1,4 @@
-//! Addresses that the opening side of a flow is configured with, as name service and routing would tell it.
+//! Addresses that the opening side of a flow is configured with, as a name server and routing would provide them.
 //!
 //! May: ask routing which addresses are connected. May not: know connections.
 
@@ -34,9 +34,10 @@ pub(crate) fn pair_over(routes: &mut Routes, from: NodeId, to: NodeId, duplex_li
     AddressPair { local, remote: nearest.map(|(_, remote)| remote) }
 }
 
-/// Duplex links from one address to the other, both given; `None` if routing does not connect them in both directions.
+/// Number of duplex links between the addresses of `pair`, both of which are given; `None` if routing does not connect them in
+/// both directions.
 pub(crate) fn hops(routes: &mut Routes, from: NodeId, to: NodeId, pair: AddressPair) -> Option<u32> {
-    // A host that forwards could send a packet round and back through itself; the answer would not come that way.
+    // A forwarding host could route a packet through itself and back; the answer would not take that route.
     one_way(routes, to, from, pair.reversed())?;
     one_way(routes, from, to, pair)
 }
@@ -58,7 +59,7 @@ pub(super) fn first_pair(flow: &FlowModel, routes: &mut Routes, pairs: &[Address
         let line = flow.via.and_then(|duplex_link| routes.topology().address_on(flow.from, duplex_link));
         let local = line.or(pairs.first().and_then(|pair| pair.local));
         let there = pairs.iter().filter(|pair| pair.local == local);
-        // There is none before an address of one end has been added: then as without a path manager.
+        // Without a pair, until an address has been added at one end, the choice is that without a path manager.
         if let Some(pair) = there.max_by_key(|pair| pair.remote) {
             return *pair;
         }

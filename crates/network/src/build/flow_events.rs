@@ -1,4 +1,4 @@
-//! From the flow events of a scenario to what happens when, and which addresses exist at the start.
+//! Flow events of a scenario as scheduled events, and the addresses that exist at the start.
 //!
 //! May: translate duplex links into the interfaces of a host. May not: make any event happen.
 
@@ -8,7 +8,7 @@ use transport::config::{AddressEndpoint, MptcpConfig, PathManager};
 use crate::flow::events::{EndAction, ScheduledEvent};
 use crate::net::topology::{NodeId, Topology};
 
-/// Node of the end that opens the connection, or of the other.
+/// Node of the client, which opens the connection, or of the server.
 pub(super) fn node_of(flow: &FlowModel, client: bool) -> NodeId {
     if client != flow.opened_by_receiver { flow.from } else { flow.to }
 }

@@ -1,6 +1,6 @@
 //! From a checked scenario to a world at time zero.
 //!
-//! May: make algorithms of their rows and draw from named streams. May not: make any event happen.
+//! May: build algorithms from their rows and draw from named streams. May not: make any event happen.
 
 pub(crate) mod addresses;
 mod connections;
@@ -41,7 +41,7 @@ impl World {
         Self::captured(scenario, seed, observe, None)
     }
 
-    /// The same; `sink` is shown all packets.
+    /// The same, with a sink that sees all packets.
     pub fn captured(
         scenario: &Scenario,
         seed: u64,
@@ -77,13 +77,13 @@ impl World {
     }
 }
 
-/// The nodes of a scenario, and no targets yet.
+/// Routes between the nodes of a scenario; targets are added when they are needed.
 pub(crate) fn routes(scenario: &Scenario) -> Routes {
     let forward = scenario.nodes.iter().map(|node| node.forward);
     Routes::new(Topology::new(forward, scenario.duplex_links.iter().map(|link| link.ends)))
 }
 
-/// The links of a scenario at rest, and their changes, the next one last.
+/// The idle links of a scenario, and the changes of their state over time, the next one last.
 pub(crate) fn network<B: Copy + Default + MiddleboxAccess, T: Tap<B>>(
     scenario: &Scenario,
     seed: u64,
