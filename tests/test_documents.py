@@ -12,7 +12,10 @@ import pytest
 import ropewalk as rw
 from conftest import ROOT, Ropewalk
 from ropewalk.cli.app import app
+from terminal import on_terminal
 
+TERMINAL = 80
+"""Columns of the terminal that the README shows."""
 README = ROOT / "README.md"
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-scenario.md"
 HOWTO = ROOT / "docs" / "howto"
@@ -68,10 +71,11 @@ def test_the_first_scenario_of_readme(ropewalk: Ropewalk, tmp_path: Path) -> Non
     file = tmp_path / "bonded.toml"
     file.write_text(scenario, encoding="utf-8")
     run = ("run", file.name, "--seeds", "10")
-    prints(tables, ropewalk(*run, cwd=tmp_path).stdout)
+    assert max(map(len, tables.splitlines())) <= TERMINAL
+    prints(tables, on_terminal(TERMINAL, *run, cwd=tmp_path)[1])
     cure = ("--set", "flow.download.transport.receive_buffer_max=8MiB")
     assert " ".join(cure) in README.read_text(encoding="utf-8")
-    prints(better, ropewalk(*run, *cure, cwd=tmp_path).stdout)
+    prints(better, on_terminal(TERMINAL, *run, *cure, cwd=tmp_path)[1])
     file.write_text(scenario.replace('delay = "280ms"', 'delya = "280ms"'), encoding="utf-8")
     prints(mistake, ropewalk("run", file.name, cwd=tmp_path).stderr)
 
