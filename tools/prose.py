@@ -24,10 +24,12 @@ PERSON = re.compile(
     r"\b(?:nobody|somebody|anybody|anyone|someone|everybody|everyone|whoever)\b", re.IGNORECASE
 )
 HOMELY = re.compile(
-    r"\b(?:deeds?|mood|vanish\w*|bury|buried|hears?|heard|at hand|thrown away|business)\b", re.IGNORECASE
+    r"\b(?:deeds?|mood|vanish\w*|bury|buried|hears?|heard|at hand|thrown away|business|wish|dress(?:ed|es)?"
+    r"|dares?)\b",
+    re.IGNORECASE,
 )
 NAMED = re.compile(r"\b(?:fn|def) (?:\w+_)?(?:nobody|somebody|who)(?:_|\b)")
-QUANTITY = re.compile(r"\bso (?:many|much|often)\b(?!,|.*\b(?:that|as)\b)")
+QUANTITY = re.compile(r"\b[Ss]o (?:many|much|often)\b(?!,|.*\b(?:that|as)\b)|^As (?:many|much)\b(?!.*\bas\b)")
 FRAGMENT = re.compile(r"^(?:Of [a-z`]|Those\b|They\b)")
 PATTERNS = (
     (CLAUSE, "a relative clause as subject: name the thing"),

@@ -189,7 +189,7 @@ pub enum Dummies {
     /// One less than full segments fit into the advertised window, evenly over a round trip behind the next segment
     /// with data.
     WindowOverRoundTrip,
-    /// So many, one with each ACK.
+    /// This number of segments, one with each ACK.
     PerAck(u64),
 }
 

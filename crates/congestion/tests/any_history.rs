@@ -65,7 +65,7 @@ enum Event {
     SetSsthresh {
         threshold: u64,
     },
-    /// So many dummies are answered.
+    /// `count` dummies are answered.
     Answers {
         count: u64,
         rwnd: u64,

@@ -49,8 +49,8 @@ impl Columns {
         self.batch.num_rows()
     }
 
-    /// The Arrow C stream; the columns are shared, not copied. A wish for another schema is not granted, as the
-    /// interface allows.
+    /// The Arrow C stream; the columns are shared, not copied. `requested_schema` is ignored, as the
+    /// interface permits.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

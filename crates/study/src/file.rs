@@ -28,7 +28,7 @@ pub struct StudyFile {
     pub factors: Vec<Factor>,
     /// How many replications a case gets.
     pub stopping: Stopping,
-    /// So many replications of each case keep their time series.
+    /// Number of replications of each case that keep their time series.
     pub series: u64,
     /// Baselines over each path alone; `None`: as the scenario says.
     pub compare_paths: Option<ComparePaths>,

@@ -116,7 +116,7 @@ impl OptionBytes {
         self.len = self.len.min(len);
     }
 
-    /// So many NOPs.
+    /// Appends `count` NOPs.
     ///
     /// # Errors
     /// There is no room for them.

@@ -75,7 +75,7 @@ impl<'a> Payload<'a> {
         Self { bytes, len: bytes.len(), sum: folded(words.sum()) }
     }
 
-    /// So many zeros, which stand for any payload.
+    /// `len` zeros, which stand for any payload.
     pub fn zeros(len: usize) -> Self {
         Self { bytes: &[], len, sum: 0 }
     }

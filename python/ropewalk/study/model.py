@@ -45,7 +45,7 @@ class Stopping:
 
     @classmethod
     def fixed(cls, replications: int) -> Stopping:
-        """So many and no more."""
+        """The same number of replications for each case."""
         return cls(replications, replications)
 
     def after(self, replications: int) -> int:
@@ -106,7 +106,7 @@ class StudyFile:
     factors: tuple[Factor, ...]
     stopping: Stopping
     series: int
-    """So many replications of each case keep their time series."""
+    """Number of replications of each case that keep their time series."""
     compare_paths: bool | tuple[str, ...] | None
     """None: as the scenario says."""
     metrics: tuple[Metric, ...]

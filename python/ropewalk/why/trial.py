@@ -50,7 +50,7 @@ EFFORTS: Mapping[str, Effort] = {
 }
 """By name."""
 AT_LEAST = 8
-"""So many changes are tried in any case."""
+"""Number of changes that are tried in any case."""
 TYPICAL = 20
 """Changes that are tried for a flow over two paths, for progress before it is known."""
 TWO = 2
@@ -118,7 +118,7 @@ class Bench:
         return first, measured
 
     def expect(self, changes: int) -> None:
-        """So many changes will be tried, for progress."""
+        """Tells the progress how many `changes` will be tried."""
         self._expected = self._done + changes * self._effort.first
 
     def try_out(self, settings: Settings, flows: Sequence[str]) -> Trial | None:

@@ -215,7 +215,7 @@ mod tests {
         assert_eq!((log.drops.len(), log.sent.len()), (0, 200));
     }
 
-    /// So many packets.
+    /// A queue with this number of packets.
     fn waiting(packets: u32) -> Buffer {
         let mut queue = Buffer::default();
         (0..packets).for_each(|id| queue.push(Waiting { packet: packet(id), since: SimTime::ZERO }));

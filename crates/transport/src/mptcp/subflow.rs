@@ -414,7 +414,7 @@ impl Subflow {
         self.note_again(Bytes(data.len()));
     }
 
-    /// So much of what it was given last had been given to a subflow before.
+    /// `bytes` of the data that it was given last had been given to a subflow before.
     pub(super) fn note_again(&mut self, bytes: Bytes) {
         self.reinjected_bytes += bytes.0;
     }

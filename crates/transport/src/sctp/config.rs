@@ -151,7 +151,7 @@ pub enum InitialWindow {
     Rfc9260,
     /// RFC 4960 section 7.2.1: min(4 MTU, max(2 MTU, 4380 bytes)).
     Rfc4960,
-    /// As much.
+    /// This number of bytes.
     Bytes(Bytes),
 }
 

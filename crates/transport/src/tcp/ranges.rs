@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::seq::Position;
 
-/// So many of the highest ranges are looked at one by one.
+/// Number of the highest ranges that are searched one by one.
 const NEAR: usize = 4;
 
 /// Positions `start..end`, `end` excluded.

@@ -61,7 +61,7 @@ impl SendWindow {
         moved
     }
 
-    /// How far data may be sent: the offered edge, `beyond` bytes more where the congestion control dares to pass it,
+    /// How far data may be sent: the offered edge, `beyond` bytes more where the congestion control may pass it,
     /// and never more than the flight limit.
     #[inline]
     pub(super) fn edge(&self, una: Seq, beyond: u64) -> Seq {
