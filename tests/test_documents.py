@@ -152,6 +152,13 @@ def test_the_surprises_are_as_large_as_the_page_says() -> None:
     goodput, part = alone["goodput_bit_s"] / 1e6, alone["benefit_vs_sum"]
     assert f"{goodput:.1f} Mbit/s, {part:.2f} of the sum" in page
     assert f"its delay of {alone['delay_mean_s']:.1f} s in the mean" in page
+    short = beams.run(seeds=20, series=False)
+    one, other = (means(short, f"upload@beam{n}")["goodput_bit_s"] / 1e6 for n in (1, 2))
+    assert f"gets {one:.2f} Mbit/s in 30 s" in page
+    beams_alone = short.flows.filter(pl.col("flow") != "upload").group_by("run")
+    better = beams_alone.agg(pl.col("goodput_bit_s").max())["goodput_bit_s"].to_numpy().mean() / 1e6
+    assert f"{one:.2f} and {other:.2f} are the means of the beams" in page
+    assert f"the mean of the better of both is {better:.2f}." in page
     long = beams.set("duration", "600s").run(seeds=20, series=False)
     assert f"the benefit is {means(long, 'upload')['benefit_vs_best']:.2f}" in page
     assert f"in 30 s and {means(long, 'upload@beam1')['goodput_bit_s'] / 1e6:.2f} in 600 s" in page
