@@ -18,6 +18,8 @@ const KEPT: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     segments: VecDeque<Sent>,
+    /// Segments ever pushed. They are numbered, so that one is found again when others have left at the front.
+    pushed: u64,
     outstanding: u64,
     /// Bytes ever marked lost, retransmissions anew.
     ever_lost: u64,
@@ -31,16 +33,25 @@ struct Repairs {
     sacked: RangeSet<Seq>,
     lost: u64,
     in_flight_again: u64,
-    /// No segment below this needs a retransmission that has not been made.
-    retransmit_hint: Seq,
+    /// No segment before the one with this number needs a retransmission that has not been made.
+    retransmit_hint: u64,
     /// Everything not SACKed below this has been considered by `mark_lost_below`.
     lost_hint: Seq,
-    /// No original below this waits for a judgement by `mark_late`.
-    late_hint: Seq,
+    /// No original before the segment with this number waits for a judgement by `mark_late`.
+    late_hint: u64,
     /// Everything at or above this was sent once.
     repeated_until: Seq,
     /// Retransmissions in the order in which they were made; entries that no longer hold are passed over.
-    again: VecDeque<(SimTime, Seq)>,
+    again: VecDeque<Again>,
+}
+
+/// One retransmission.
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    sent_at: SimTime,
+    seq: Seq,
+    /// Number of the segment.
+    number: u64,
 }
 
 impl Repairs {
@@ -134,6 +145,7 @@ impl Scoreboard {
     pub fn push(&mut self, segment: Sent) {
         debug_assert!(self.segments.back().is_none_or(|b| b.end() == segment.seq));
         self.outstanding += u64::from(segment.len);
+        self.pushed += 1;
         self.segments.push_back(segment);
     }
 
@@ -243,6 +255,16 @@ impl Scoreboard {
         }
     }
 
+    /// The number of the segment at place `i`.
+    fn number(&self, i: usize) -> u64 {
+        self.pushed - (self.segments.len() - i) as u64
+    }
+
+    /// The place of the segment with this number, or the first if that has left.
+    fn place(&self, number: u64) -> usize {
+        number.saturating_sub(self.number(0)) as usize
+    }
+
     /// The place of the segment that holds `seq`, or of the first one above it.
     fn index_of(&self, seq: Seq) -> usize {
         let Some(front) = self.segments.front().filter(|front| front.end() <= seq) else { return 0 };
@@ -325,24 +347,27 @@ impl Scoreboard {
         patience: Nanos,
         now: SimTime,
     ) -> (bool, SimTime) {
-        let mut marked = false;
-        let hint = self.repairs.as_deref().map_or(Seq::SYN, |repairs| repairs.late_hint);
-        let mut i = self.index_of(hint);
+        let first = self.place(self.repairs.as_deref().map_or(0, |repairs| repairs.late_hint));
+        let (mut i, mut marked, mut next) = (first, false, SimTime::NEVER);
         while let Some(segment) = self.segments.get(i) {
-            self.repairs.get_or_insert_default().late_hint = segment.seq;
             if !segment.sacked && !segment.retransmitted && !segment.lost {
                 if (segment.sent_at, segment.end()) >= latest {
                     break;
                 }
                 let due = segment.sent_at + patience;
                 if now < due {
-                    return (marked, due);
+                    next = due;
+                    break;
                 }
                 marked |= self.mark_lost(i);
             }
             i += 1;
         }
-        (marked, SimTime::NEVER)
+        if i > first {
+            let number = self.number(i);
+            self.repairs.get_or_insert_default().late_hint = number;
+        }
+        (marked, next)
     }
 
     fn mark_late_retransmissions(
@@ -352,8 +377,9 @@ impl Scoreboard {
         now: SimTime,
     ) -> (bool, SimTime) {
         let mut marked = false;
-        while let Some(&(sent_at, seq)) = self.repairs.as_deref().and_then(|repairs| repairs.again.front()) {
-            let i = self.index_of(seq);
+        while let Some(&again) = self.repairs.as_deref().and_then(|repairs| repairs.again.front()) {
+            let Again { sent_at, seq, number } = again;
+            let i = self.place(number);
             let holds = |s: &&Sent| s.seq == seq && s.in_flight_again && s.sent_at == sent_at;
             if let Some(segment) = self.segments.get(i).filter(holds) {
                 if (sent_at, segment.end()) >= latest {
@@ -386,11 +412,12 @@ impl Scoreboard {
     pub fn forget_losses(&mut self) {
         self.segments.iter_mut().for_each(|segment| segment.lost = false);
         if let Some(repairs) = &mut self.repairs {
-            (repairs.lost, repairs.late_hint) = (0, Seq::SYN);
+            (repairs.lost, repairs.late_hint) = (0, 0);
         }
     }
 
     fn mark_lost(&mut self, i: usize) -> bool {
+        let number = self.number(i);
         let segment = &mut self.segments[i];
         if segment.sacked || (segment.lost && !segment.in_flight_again) {
             return false;
@@ -405,19 +432,20 @@ impl Scoreboard {
             repairs.lost += len;
         }
         self.ever_lost += len;
-        repairs.retransmit_hint = repairs.retransmit_hint.min(segment.seq);
+        repairs.retransmit_hint = repairs.retransmit_hint.min(number);
         true
     }
 
     /// The oldest segment that is lost and not on its way again.
     pub fn next_lost(&mut self) -> Option<Sent> {
         let hint = self.repairs.as_deref().filter(|repairs| repairs.lost > 0)?.retransmit_hint;
-        let mut rest = self.segments.range(self.index_of(hint)..);
-        let next = rest.find(|segment| segment.lost && !segment.in_flight_again).copied();
-        let end = || self.segments.back().map_or(Seq::SYN, Sent::end);
-        let hint = next.map_or_else(end, |segment| segment.seq);
-        self.repairs.get_or_insert_default().retransmit_hint = hint;
-        next
+        let mut i = self.place(hint);
+        while self.segments.get(i).is_some_and(|segment| !segment.lost || segment.in_flight_again) {
+            i += 1;
+        }
+        let number = self.number(i);
+        self.repairs.get_or_insert_default().retransmit_hint = number;
+        self.segments.get(i).copied()
     }
 
     /// The oldest segment at or above `seq` and below the highest SACKed octet that is neither SACKed nor on its
@@ -431,6 +459,7 @@ impl Scoreboard {
     /// The segment that starts at `seq` is retransmitted at `now`.
     pub fn retransmit(&mut self, seq: Seq, now: SimTime) {
         let i = self.index_of(seq);
+        let number = self.number(i);
         let segment = &mut self.segments[i];
         debug_assert_eq!(segment.seq, seq);
         let repairs = self.repairs.get_or_insert_default();
@@ -441,7 +470,7 @@ impl Scoreboard {
         segment.retransmitted = true;
         segment.sent_at = now;
         repairs.repeated_until = repairs.repeated_until.max(segment.end());
-        repairs.again.push_back((now, seq));
+        repairs.again.push_back(Again { sent_at: now, seq, number });
     }
 
     /// RFC 6675 IsLost, for all sequence numbers at once: every number below the result that is not SACKed is
