@@ -89,16 +89,16 @@ impl<P: Position> RangeSet<P> {
 
     /// The range that holds `point`.
     pub fn find(&self, point: P) -> Option<Range<P>> {
-        let len = self.ranges.len();
-        for i in (len.saturating_sub(NEAR)..len).rev() {
-            let range = self.ranges[i];
-            if range.start <= point {
-                return (point < range.end).then_some(range);
-            }
+        let first = *self.ranges.front()?;
+        if point < first.end {
+            return (first.start <= point).then_some(first);
         }
-        let below = self.ranges.partition_point(|r| r.start <= point);
-        let range = *self.ranges.get(below.checked_sub(1)?)?;
-        (point < range.end).then_some(range)
+        let last = *self.ranges.back()?;
+        if last.start <= point {
+            return (point < last.end).then_some(last);
+        }
+        let i = self.count(|r| r.end <= point);
+        self.ranges.get(i).copied().filter(|r| r.start <= point)
     }
 
     /// True if all of `range` is in the set.
