@@ -6,6 +6,7 @@ use transport::packet::{Body, Packet, PathId};
 use transport::sctp::chunk::{
     AddressList, Control, Cookie, DataChunk, DataChunks, Fragment, Heartbeat, Init, Sack, SctpPacket,
 };
+use transport::sctp::config::{InitialWindow, MaxBurst};
 use transport::sctp::gaps::GapBlocks;
 use transport::sctp::lifecycle::State;
 use transport::sctp::tsn::{StreamId, Tag, Tsn};
@@ -558,4 +559,21 @@ fn a_timeout_leaves_one_chunk() {
         assert_eq!(leaving(&mut client, at(1050)).len(), packets, "messages of {size} bytes");
         assert_eq!(client.gauges(0).map(|path| path.cwnd), Some(Bytes(1468)));
     }
+}
+
+/// RFC 9260 section 6.1: "For each stream, the data sender MUST NOT have more than 2^16 - 1 ordered user messages in the current send
+/// window."
+#[test]
+fn stream_sequence_numbers_are_unique_in_the_send_window() {
+    let mut config = SctpConfig::default();
+    config.window.initial = InitialWindow::Bytes(Bytes(10_000_000));
+    config.window.burst = MaxBurst::Unlimited;
+    let mut client = alone(&config);
+    (0..70_000).for_each(|_| client.send(message(1)));
+    let chunks =
+        |packets: &[SctpPacket]| packets.iter().map(|packet| packet.data.iter().count()).sum::<usize>();
+    let packets: Vec<_> = leaving(&mut client, at(50)).into_iter().map(|(_, packet)| packet).collect();
+    assert_eq!(chunks(&packets), 65_535);
+    let sack = Sack { next: Tsn(3), window: 100_000, ..Sack::default() };
+    assert_eq!(chunks(&hears(&mut client, at(60), Control::Sack(sack), DataChunks::default())), 3);
 }

@@ -2,7 +2,7 @@
 //!
 //! Control chunks come first, then HEARTBEATs, retransmissions, chunks that another path is to carry as well, new data, and a SACK
 //! that no packet could carry.
-//! Deviation: a packet has either retransmissions or new data.
+//! Deviations: a packet has either retransmissions or new data. The limit of messages in the send window counts chunks of all streams.
 
 use units::{Bytes, SimTime};
 
@@ -14,6 +14,9 @@ use crate::sctp::config::{FastRetransmit, MaxBurst};
 use crate::sctp::lifecycle::State;
 use crate::sctp::tsn::{Tag, Tsn};
 use crate::seq::StreamOffset;
+
+/// Most chunks that are not cumulatively acknowledged.
+const MOST_OUTSTANDING: u64 = u16::MAX as u64;
 
 /// A packet that is being put together.
 pub(super) struct Draft {
@@ -272,7 +275,13 @@ impl Association {
 
     /// RFC 9260 section 6.1: "the data sender MUST NOT transmit new data to any destination transport address if its
     /// peer's rwnd indicates that the peer has no buffer space" One chunk may probe for it.
+    ///
+    /// RFC 9260 section 6.1: "For each stream, the data sender MUST NOT have more than 2^16 - 1 ordered user messages in the current
+    /// send window." The peer would take the next one for the first, whose Stream Sequence Number it has.
     pub(super) fn peer_has_room(&self, len: Bytes) -> bool {
+        if self.outqueue.next().0 - self.outqueue.first().0 >= MOST_OUTSTANDING {
+            return false;
+        }
         let idle = self.outqueue.in_flight() == Bytes::ZERO && self.outqueue.missing() == 0;
         len <= self.peer_unplanned() || idle && self.outqueue.planned().is_empty()
     }
