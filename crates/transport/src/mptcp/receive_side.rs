@@ -147,19 +147,25 @@ impl ReceiveSide {
     #[inline]
     fn room(&self, held: u64, limit: Bytes) -> Room {
         let taken = self.readable() + self.out_of_order();
-        if !self.by_subflow {
-            return Room {
-                free: self.size().saturating_sub(Bytes(taken + held)).min(limit),
-                size: self.size(),
-            };
-        }
-        let [free, size] = [taken, 0].map(|taken| Bytes(self.buffer.offers(taken)));
-        Room { free: free.min(limit), size }
+        let free = if self.by_subflow {
+            Bytes(self.buffer.offers(taken))
+        } else {
+            self.size().saturating_sub(Bytes(taken + held))
+        };
+        Room { free: free.min(limit), size: self.room_size() }
+    }
+
+    /// All of that buffer.
+    #[inline]
+    fn room_size(&self) -> Bytes {
+        if self.by_subflow { Bytes(self.buffer.offers(0)) } else { self.size() }
     }
 
     /// The window has opened so far that the peer must learn it at once; `held` as above.
+    #[inline]
     pub(super) fn deserves_update(&self, held: u64, limit: Bytes) -> bool {
-        self.window.deserves_update(&self.tcp, self.next, self.room(held, limit))
+        let free = || self.room(held, limit).free;
+        self.window.deserves_update(&self.tcp, self.next, self.room_size(), free)
     }
 
     /// Each subflow has memory of its own, and goes by the window that it told itself.

@@ -318,16 +318,22 @@ impl<P: Position> AdvertisedWindow<P> {
     }
 
     /// The window has opened so far since it was last advertised that the peer should learn it at once: it has at least
-    /// doubled, by a worthwhile amount.
+    /// doubled, by a worthwhile amount. Of a buffer of `size` bytes these are `free`, which mostly is not asked.
     #[inline]
-    pub fn deserves_update(&self, config: &TcpConfig, next: P, room: Room) -> bool {
+    pub fn deserves_update(
+        &self,
+        config: &TcpConfig,
+        next: P,
+        size: Bytes,
+        free: impl FnOnce() -> Bytes,
+    ) -> bool {
         let known = self.right.distance().saturating_sub(next.distance());
-        if known > 0 && 2 * known > room.size.0 {
+        if known > 0 && 2 * known > size.0 {
             // Not even the whole buffer would be twice as much.
             return false;
         }
-        let now = self.wanted(config, next, room.free).saturating_sub(next.distance());
-        now >= 2 * known && now - known >= (2 * config.segment.mss.0).min(room.size.0 / 2).max(1)
+        let now = self.wanted(config, next, free()).saturating_sub(next.distance());
+        now >= 2 * known && now - known >= (2 * config.segment.mss.0).min(size.0 / 2).max(1)
     }
 }
 

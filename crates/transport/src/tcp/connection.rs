@@ -152,7 +152,8 @@ impl TcpConnection {
         let ahead = || endpoint.receiver().out_of_order_end().saturating_since(next).0;
         self.buffer.begin(|| endpoint.established_at());
         self.buffer.on_read(now, bytes, || endpoint.receive_rtt(), ahead);
-        if self.window.deserves_update(&self.config, next, self.room()) {
+        let (size, free) = (Bytes(self.buffer.size()), || self.room().free);
+        if self.window.deserves_update(&self.config, next, size, free) {
             self.endpoint.acknowledge_now();
         }
         if self.readable() == 0 {

@@ -324,7 +324,7 @@ impl Scoreboard {
     }
 
     /// The same of a clean scoreboard.
-    #[inline]
+    #[inline(always)]
     pub fn clean_starts_after(&self, latest: (SimTime, Seq)) -> bool {
         self.segments.front().is_none_or(|s| (s.sent_at, s.end()) >= latest)
     }

@@ -139,6 +139,6 @@ impl Inbox {
 
     /// The window has opened so far that the peer must learn it at once.
     pub(super) fn deserves_update(&self, tcp: &TcpConfig, ack: Dsn, room: Room) -> bool {
-        self.window.deserves_update(tcp, ack, room)
+        self.window.deserves_update(tcp, ack, room.size, || room.free)
     }
 }

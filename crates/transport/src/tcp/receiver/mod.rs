@@ -336,7 +336,7 @@ impl Receiver {
 
     /// The segment about to leave acknowledges everything: with at most `limit` SACK blocks, written into `blocks`, which
     /// is empty.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledge_into(&mut self, now: SimTime, limit: usize, blocks: &mut SackBlocks) {
         self.acks.acknowledged(now);
         self.echo.acknowledged(self.queue.next());
