@@ -53,6 +53,10 @@ const FOREIGN_UNITS: &[(&str, &str)] = &[
 pub const TIMES: &[&str] = &["ns", "us", "ms", "s", "min"];
 /// Units of sizes.
 pub const SIZES: &[&str] = &["B", "kB", "MB", "GB", "KiB", "MiB", "GiB"];
+/// Characters of a title, a description or a label.
+pub const LONGEST_TEXT: usize = 10_000;
+/// Characters of a name.
+pub const LONGEST_NAME: usize = 200;
 /// Units of rates.
 pub const RATES: &[&str] = &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
 
@@ -69,7 +73,8 @@ pub fn scalar(kind: Kind, value: &Value) -> Result<Value, Fault> {
 
 fn canonical(kind: Scalar, value: &Value) -> Result<Value, Fault> {
     match (kind, value) {
-        (Scalar::Text | Scalar::Reference(_), Value::Text(_)) => Ok(value.clone()),
+        (Scalar::Text, Value::Text(text)) => short(text, LONGEST_TEXT, "a text").map(|()| value.clone()),
+        (Scalar::Reference(_), Value::Text(_)) => Ok(value.clone()),
         (Scalar::Any, _) => any(value).map(|()| value.clone()),
         (Scalar::Percentage, Value::Text(text)) => percentage(text).map(|()| value.clone()),
         (Scalar::Name, Value::Text(text)) => name(text).map(|()| value.clone()),
@@ -326,8 +331,20 @@ fn word(text: &str, what: &str, words: &[&'static str]) -> Result<(), Fault> {
     })
 }
 
+/// Names and texts stand in every table, message and page.
+fn short(text: &str, longest: usize, what: &str) -> Result<(), Fault> {
+    // Characters are counted only where there may be too many.
+    let length = if text.len() > longest { text.chars().count() } else { 0 };
+    if length <= longest {
+        return Ok(());
+    }
+    let message = format!("found {what} of {length} characters; allowed: up to {longest}");
+    Err(bad(message, "shorten it; a comment may have any length".into()))
+}
+
 /// Names address keys in overrides, and duplex links are named LEFT-RIGHT: dots and blanks would be ambiguous.
 fn name(text: &str) -> Result<(), Fault> {
+    short(text, LONGEST_NAME, "a name")?;
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !text.is_empty() && text.chars().all(allowed) {
         return Ok(());
@@ -479,6 +496,19 @@ mod tests {
         assert!(help("3TiB", SIZES).starts_with("did you mean \"3072GiB\"?"));
         assert!(!help("5Pbit/s", RATES).contains("did you mean"));
         assert!(help("5Mbit", RATES).starts_with("did you mean \"5Mbit/s\"?"));
+    }
+
+    #[test]
+    fn names_and_texts_have_a_length() {
+        let told = |scalar: Scalar, text: String| {
+            canonical(scalar, &Value::Text(text)).map_err(|fault| fault.message).err()
+        };
+        assert_eq!(told(Scalar::Name, "n".repeat(LONGEST_NAME)), None);
+        assert_eq!(told(Scalar::Text, "\u{fc}".repeat(LONGEST_TEXT)), None);
+        let long = told(Scalar::Name, "n".repeat(LONGEST_NAME + 1));
+        assert_eq!(long.as_deref(), Some("found a name of 201 characters; allowed: up to 200"));
+        let long = told(Scalar::Text, "\u{fc}".repeat(LONGEST_TEXT + 1));
+        assert_eq!(long.as_deref(), Some("found a text of 10001 characters; allowed: up to 10000"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use units::{BitsPerSecond, Bytes};
 
 use crate::keys::{Fallback, Kind, MAX_SEEDS, Scalar, Section, UNLIMITED};
-use crate::scalar::{RATES, SIZES, TIMES, from_default};
+use crate::scalar::{LONGEST_NAME, LONGEST_TEXT, RATES, SIZES, TIMES, from_default};
 use crate::tree::Value;
 use crate::vocabulary::{Catalogue, Vocabulary};
 
@@ -124,11 +124,13 @@ fn property(kind: Kind, vocabulary: &dyn Vocabulary, defs: &mut Map<String, Json
 
 fn scalar_property(scalar: Scalar) -> Json {
     match scalar {
-        Scalar::Text => json!({ "type": "string" }),
+        Scalar::Text => json!({ "type": "string", "maxLength": LONGEST_TEXT }),
         Scalar::Any => json!({ "type": ["string", "number", "boolean", "array", "object"] }),
         Scalar::Percentage => json!({ "type": "string", "pattern": r"^\s*[0-9.]+\s*%\s*$" }),
         Scalar::Reference(_) => json!({ "type": "string", "minLength": 1 }),
-        Scalar::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$" }),
+        Scalar::Name => {
+            json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": LONGEST_NAME })
+        }
         Scalar::Names { least, most: usize::MAX, .. } => {
             json!({ "type": "array", "items": { "type": "string" }, "minItems": least })
         }

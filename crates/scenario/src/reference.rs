@@ -20,7 +20,7 @@ in it and in the seed. Unknown keys are errors.
 * **Quantities** have their unit: `\"275ms\"`, `\"20Mbit/s\"`, `\"64KiB\"`, `\"100p\"` (packets). A bare number is an error.
   Units are ns, us, ms, s, min; bit/s, kbit/s, Mbit/s, Gbit/s; B, kB, MB, GB, KiB, MiB, GiB.
   Probabilities are numbers between 0 and 1, or text such as `\"1%\"`.
-* **Names** consist of letters, digits, `-` and `_`.
+* **Names** consist of letters, digits, `-` and `_`, 200 characters at most; texts have at most 10,000.
 * **Algorithms** are chosen by name, `congestion = \"cubic\"`, or by a table with options,
   `loss = { kind = \"packet\", probability = 0.01 }`. Options that are not given have their defaults; so has `kind`
   itself where the key has a default.
