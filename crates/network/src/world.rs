@@ -15,7 +15,7 @@ use engine::EventQueue;
 use trace::RunRecord;
 use transport::mptcp::option::MptcpOption;
 use transport::packet::PathId;
-use units::{Bytes, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
 use crate::body::WorldNetwork;
 use crate::event::Event;
@@ -54,6 +54,8 @@ const ALL_SUBFLOWS: u64 = u64::MAX;
 
 /// Events between two looks at the watch, less one.
 const WATCH_MASK: u64 = 4095;
+/// And this often in simulated time: an event may be a long search, as for the next of many satellites.
+const WATCH: Nanos = Nanos::from_secs(1);
 /// Events between two counts of what is held, less one. In between a world grows by megabytes.
 const MEMORY_MASK: u64 = 65_535;
 
@@ -137,7 +139,7 @@ impl World {
         loop {
             let planned = self.next_planned();
             while let Some((now, event)) = self.queue.pop_before(planned.min(end)) {
-                if self.queue.taken() & WATCH_MASK == 0 {
+                if self.queue.taken() & WATCH_MASK == 0 || now.since(*told) >= WATCH {
                     if watch.is_stopped() {
                         return Err(Unfinished::Cancelled);
                     }

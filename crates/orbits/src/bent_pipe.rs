@@ -10,13 +10,15 @@ use units::{Nanos, SimTime};
 use crate::constellation::Constellation;
 use crate::earth::GroundStation;
 use crate::quantities::Kilometres;
-use crate::serving::Service;
+use crate::serving::{Choice, Service};
 
 /// Distance of the knots. The second derivative of the delay over a satellite in low orbit is below 1 us/s², which
 /// bounds the error of the interpolation by 1.25 ns.
 const KNOTS: Nanos = Nanos::from_millis(100);
 /// How many slots a search for the next change goes ahead.
 const LOOK_AHEAD: u64 = 1000;
+/// Satellites that a search that may be continued looks at, so that a run can be interrupted in between.
+const LOOKED_AT: u64 = 2_000_000;
 
 /// Service of a pair of stations at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub struct BentPipe {
     service: Service,
     /// The satellite of each slot from the first on, as far as it has been asked for.
     serving: Vec<Option<usize>>,
+    /// The slot of the first entry of `serving`.
+    first: u64,
     knot: Knot,
 }
 
@@ -69,7 +73,7 @@ impl BentPipe {
     pub fn new(sky: Arc<Constellation>, stations: [GroundStation; 2], service: Service) -> Self {
         assert!(service.phase < service.slot && service.outage < service.slot, "{service:?}");
         let knot = Knot { from: SimTime::ZERO, until: SimTime::ZERO, satellite: 0, start: 0.0, slope: 0.0 };
-        Self { sky, stations, service, serving: Vec::new(), knot }
+        Self { sky, stations, service, serving: Vec::new(), first: 0, knot }
     }
 
     /// The service at `t`. Cheap within 100 ms of the last question; any order of times gives the same answers.
@@ -94,29 +98,39 @@ impl BentPipe {
 
     /// The first instant not before `t` at which a satellite carries; `NEVER` if there is none for a thousand slots.
     pub fn next_up(&mut self, t: SimTime) -> SimTime {
-        let (mut at, last) = (t, self.service.slot_of(t) + LOOK_AHEAD);
-        loop {
-            match self.at(at) {
-                Sight::Up { .. } => return at,
-                Sight::HandOver { until, .. } | Sight::Gap { until } => {
-                    debug_assert!(until > at || until.is_never(), "a gap at {at} ends at {until}");
-                    at = until;
-                }
-            }
-            if at.is_never() || self.service.slot_of(at) > last {
-                return SimTime::NEVER;
-            }
+        self.next_up_within(t, LOOK_AHEAD)
+    }
+
+    /// [`Self::next_up`] for a search that goes on at the second instant where the first is `NEVER`: it takes little
+    /// time, however many satellites there are.
+    pub fn next_up_or_again(&mut self, t: SimTime) -> (SimTime, SimTime) {
+        let slots = LOOK_AHEAD.min((LOOKED_AT / self.sky.len().max(1) as u64).max(1));
+        (self.next_up_within(t, slots), self.service.begin(self.service.slot_of(t) + slots))
+    }
+
+    /// True if a satellite carries at `t`.
+    pub fn carries(&mut self, t: SimTime) -> bool {
+        self.next_up_within(t, 0) == t && !t.is_never()
+    }
+
+    fn next_up_within(&mut self, t: SimTime, slots: u64) -> SimTime {
+        if t >= self.knot.from && t < self.knot.until {
+            return t;
         }
+        if t.is_never() {
+            return t;
+        }
+        let first = self.service.slot_of(t);
+        let Some(slot) = (first..=first + slots).find(|slot| self.serves(*slot).is_some()) else {
+            return SimTime::NEVER;
+        };
+        let begin = self.service.begin(slot);
+        if self.takes_over(slot) { t.max(begin + self.service.outage) } else { t.max(begin) }
     }
 
     /// End of the slot that holds `t`; the satellite that serves at `t` serves until then.
     pub fn slot_end(&self, t: SimTime) -> SimTime {
         self.service.begin(self.service.slot_of(t) + 1)
-    }
-
-    /// How far [`Self::next_up`] looks from `t`.
-    pub fn horizon(&self, t: SimTime) -> SimTime {
-        self.service.begin(self.service.slot_of(t) + LOOK_AHEAD)
     }
 
     fn on_knot(&self, t: SimTime) -> Sight {
@@ -160,18 +174,24 @@ impl BentPipe {
     }
 
     fn serves(&mut self, slot: u64) -> Option<usize> {
-        while self.serving.len() as u64 <= slot {
-            let next = self.serving.len() as u64;
+        // The highest satellite does not depend on earlier slots: those in between are left out.
+        let end = self.first + self.serving.len() as u64;
+        if self.service.choice == Choice::Highest && (slot > end || (slot <= self.first && self.first > 0)) {
+            self.serving.clear();
+            self.first = slot.saturating_sub(1);
+        }
+        while self.first + self.serving.len() as u64 <= slot {
+            let next = self.first + self.serving.len() as u64;
             let previous = self.serving.last().copied().flatten();
             let chosen = self.service.choose(&self.sky, &self.stations, next, previous);
             self.serving.push(chosen);
         }
+        let chosen = self.serving[(slot - self.first) as usize];
         debug_assert!(
-            self.serving[slot as usize].is_none_or(|satellite| satellite < self.sky.len()),
-            "no such satellite: {:?}",
-            self.serving[slot as usize]
+            chosen.is_none_or(|satellite| satellite < self.sky.len()),
+            "no such satellite: {chosen:?}"
         );
-        self.serving[slot as usize]
+        chosen
     }
 
     /// True if the satellite of `slot` is not that of the slot before. The first slot of a run takes nothing over.
@@ -180,9 +200,10 @@ impl BentPipe {
         self.takes(slot)
     }
 
+    /// [`Self::takes_over`] of a slot that has been asked for.
     fn takes(&self, slot: u64) -> bool {
-        let first = self.service.slot_of(SimTime::ZERO);
-        slot > first && self.serving[slot as usize] != self.serving[slot as usize - 1]
+        let of = |slot: u64| self.serving[(slot - self.first) as usize];
+        slot > self.service.slot_of(SimTime::ZERO) && of(slot) != of(slot - 1)
     }
 
     /// Beginning of the first slot after `slot` with another satellite, or of the last one looked at.

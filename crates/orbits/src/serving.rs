@@ -76,15 +76,33 @@ impl Service {
         }
         let mut all: Vec<(f64, usize)> = (0..sky.len()).filter_map(|s| Some((serves(s)?, s))).collect();
         if self.choice == Choice::Longest {
-            for (merit, satellite) in &mut all {
-                *merit = self.remaining(sky, stations, *satellite, end);
-            }
+            self.by_remaining(sky, stations, &mut all, end);
         }
         // Ties go to the lower number: the sort is stable.
         all.sort_by(|a, b| b.0.total_cmp(&a.0));
         debug_assert!(all.is_sorted_by(|a, b| a.0 >= b.0), "the best satellite is not the first: {all:?}");
         let rank = self.rank.min(all.len()).checked_sub(1)?;
         Some(all[rank].1)
+    }
+
+    /// Gives each satellite the time that it can still serve as its merit, and leaves out those that cannot be chosen:
+    /// none serves longer than up to the horizon, and ties go to the lower number.
+    fn by_remaining(
+        &self,
+        sky: &Constellation,
+        stations: &[GroundStation; 2],
+        all: &mut Vec<(f64, usize)>,
+        from: f64,
+    ) {
+        let mut best = 0;
+        for at in 0..all.len() {
+            all[at].0 = self.remaining(sky, stations, all[at].1, from);
+            best += usize::from(all[at].0 >= HORIZON);
+            if best == self.rank {
+                all.truncate(at + 1);
+                return;
+            }
+        }
     }
 
     /// How long after `from` a satellite can still serve, in strides.
@@ -117,4 +135,53 @@ fn elevation(
     let at = sky.position(satellite, seconds)?;
     let [first, second] = stations.map(|station| station.look(at).0);
     Some((first, first.min(second)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quantities::Kilometres;
+    use crate::walker::{Pattern, Shell, Walker};
+    use crate::{GroundStation, Place};
+
+    /// Satellites that all serve up to the horizon, and such whose passes end before it.
+    #[test]
+    fn the_longest_is_found_without_a_look_at_each() {
+        let here = Place { latitude: Degrees(50.0), longitude: Degrees(8.0), altitude: Kilometres(0.0) };
+        let stations = [GroundStation::on_sphere(here); 2];
+        for (altitude, inclination) in [(20_000.0, 55.0), (1200.0, 53.0)] {
+            let sky = Constellation::Walker(Walker::new(Shell {
+                pattern: Pattern::Delta,
+                altitude: Kilometres(altitude),
+                inclination: Degrees(inclination),
+                planes: 12,
+                per_plane: 12,
+                phasing: 1,
+                node: Degrees(0.0),
+                anomaly: Degrees(0.0),
+            }));
+            for (slot, rank) in [(1, 1), (1, 2), (7, 1), (7, 3), (40, 200)] {
+                let service = Service {
+                    min_elevation: Degrees(25.0),
+                    slot: Nanos::from_secs(15),
+                    phase: Nanos::ZERO,
+                    outage: Nanos::ZERO,
+                    choice: Choice::Longest,
+                    rank,
+                };
+                let [begin, end] = [slot, slot + 1].map(|slot| service.begin(slot).as_secs_f64());
+                let high = |satellite: usize, at| {
+                    elevation(&sky, &stations, satellite, at)
+                        .is_some_and(|(_, low)| low >= Degrees(25.0).sin())
+                };
+                let mut all: Vec<usize> =
+                    (0..sky.len()).filter(|s| high(*s, begin) && high(*s, end)).collect();
+                let left = |s: &usize| -service.remaining(&sky, &stations, *s, end);
+                all.sort_by(|a, b| left(a).total_cmp(&left(b)));
+                let wanted = all.get(rank.min(all.len()).saturating_sub(1)).copied();
+                assert!(wanted.is_some());
+                assert_eq!(service.choose(&sky, &stations, slot, None), wanted, "{altitude} {slot} {rank}");
+            }
+        }
+    }
 }

@@ -137,7 +137,7 @@ pub(super) const WALKER: Algorithm = Algorithm {
             OptionSpec::compulsory(
                 "per_plane",
                 OptionKind::Integer { min: 1, max: 1000 },
-                "satellites in each plane",
+                "satellites in each plane; at most 100,000 in all planes",
             ),
             OptionSpec::new(
                 "phasing",
@@ -202,6 +202,9 @@ pub(super) const SGP4: Algorithm = Algorithm {
     },
 };
 
+/// Satellites of a shell: each is looked at in each slot without service.
+const MOST: u64 = 100_000;
+
 fn check_geo(options: &Options) -> Result<(), OptionFault> {
     geostationary(options).map(|_| ())
 }
@@ -213,6 +216,14 @@ fn check_walker(options: &Options) -> Result<(), OptionFault> {
             option: "phasing",
             message: format!("found {phasing}, but there are {planes} planes"),
             help: format!("choose a number from 0 to {}", planes - 1),
+        });
+    }
+    let per_plane = options.integer("per_plane");
+    if planes.saturating_mul(per_plane) > MOST {
+        return Err(OptionFault {
+            option: "per_plane",
+            message: format!("found {planes} planes of {per_plane} satellites"),
+            help: format!("choose numbers whose product is at most {MOST}"),
         });
     }
     check_service(options)
@@ -340,13 +351,13 @@ impl Satellites {
     }
 
     fn carries(&mut self, at: SimTime) -> bool {
-        matches!(self.pipe.at(at), Sight::Up { .. })
+        self.pipe.carries(at)
     }
 
     /// The end of the gap at `at`, or of the search for it: then it has to go on.
     fn opens(&mut self, at: SimTime) -> SimTime {
-        let open = self.pipe.next_up(at);
-        let again = if open.is_never() { self.pipe.horizon(at) } else { open };
+        let (open, on) = self.pipe.next_up_or_again(at);
+        let again = if open.is_never() { on } else { open };
         debug_assert!(again > at, "the gap at {at} ends at {again}");
         again
     }

@@ -133,6 +133,50 @@ fn saw_teeth_between_hand_overs() {
     assert!(changes >= 10, "{changes} hand-overs in ten minutes");
 }
 
+/// Slots that are not asked for are not computed where the choice does not depend on them, and the answers are the same.
+#[test]
+fn a_late_question_is_answered_at_once() {
+    let service = Service { outage: Nanos::from_millis(80), ..SERVICE };
+    let mut all = pipe(STARLINK, gothenburg(), service);
+    let mut some = pipe(STARLINK, gothenburg(), service);
+    for slot in [300, 301, 299, 300, 0, 1, 250] {
+        for ms in [0, 79, 80, 7000] {
+            let t = SimTime::from_millis(15_000 * slot + ms);
+            all.serving.clear();
+            (all.first, all.knot) = (0, Knot { from: t, until: t, ..all.knot });
+            for earlier in 0..slot {
+                all.at(SimTime::from_secs(15 * earlier));
+            }
+            let carries = some.carries(t);
+            assert_eq!(carries, matches!(some.at(t), Sight::Up { .. }), "{t}");
+            assert_eq!(some.at(t), all.at(t), "{t}");
+        }
+    }
+    let late = SimTime::from_secs(31_536_000);
+    some.at(late);
+    assert!(some.serving.len() < 5, "{}", some.serving.len());
+}
+
+/// A search among many satellites goes a few slots at a time, and arrives where one search does.
+#[test]
+fn a_search_that_goes_on_ends_where_one_search_ends() {
+    let shell = Shell { planes: 200, per_plane: 100, inclination: Degrees(0.0), ..STARLINK };
+    let mut north = pipe(shell, [place(60.0, 0.0); 2], SERVICE);
+    let (open, again) = north.next_up_or_again(SimTime::ZERO);
+    assert!(open.is_never());
+    assert_eq!(again, north.service.begin(1 + LOOKED_AT / 20_000));
+    let service = Service { slot: Nanos::from_secs(1), ..SERVICE };
+    let mut pipe = pipe(LONELY, [place(0.0, 0.0); 2], service);
+    let (mut at, whole) = (SimTime::from_secs(1000), SimTime::from_secs(5900));
+    let wanted = pipe.next_up(whole);
+    assert!(!wanted.is_never());
+    while at < wanted {
+        let (open, again) = pipe.next_up_or_again(at);
+        at = if open.is_never() { again } else { open };
+    }
+    assert_eq!(at, wanted);
+}
+
 /// By brute force: the satellite chosen is the highest of those that serve, and `longest` changes less often.
 #[test]
 fn the_highest_is_chosen_and_the_longest_stays() {

@@ -269,6 +269,12 @@ fn wrong_options_name_the_cure() {
     let cases = [
         (&GEO, geo.to_vec(), "satellite_lon", "below the horizon of the terminal"),
         (&WALKER, [&[("phasing", "72")], SHELL].concat(), "phasing", "there are 72 planes"),
+        (
+            &WALKER,
+            [&[("planes", "1000"), ("per_plane", "101")], SHELL].concat(),
+            "per_plane",
+            "1000 planes of 101 satellites",
+        ),
         (&WALKER, [&[("outage", "15s")], SHELL].concat(), "outage", "slot = \"15s\""),
         (&WALKER, [&[("slot", "10s")], SHELL].concat(), "phase", "found \"12s\""),
         (&WALKER, [&[("slot", "1ms")], SHELL].concat(), "slot", "found \"1ms\""),
