@@ -1,6 +1,7 @@
 """One flipped bit in a file of results: it is refused, and polars never sees it."""
 
 import json
+import os
 import random
 import shutil
 from pathlib import Path
@@ -15,9 +16,9 @@ from ropewalk.results import TABLES
 from ropewalk.study.summary import write
 from ropewalk.written import checked, seal
 
-FLIPS = 40
+FLIPS = int(os.environ.get("ROPEWALK_FLIPS", "40"))
 """Flips in each file: a checksum finds them all, or none."""
-SEED = 20261123
+SEED = int(os.environ.get("ROPEWALK_SEED", "20261123"))
 
 
 def flipped(content: bytes, chance: random.Random) -> bytes:

@@ -57,6 +57,11 @@ def flipped(file: io.FileIO, content: bytes, chance: random.Random) -> None:
     file.write(bytes(damaged))
 
 
+def damaged_head(file: io.FileIO, content: bytes, _chance: random.Random) -> None:
+    """One bit of the first line is another one."""
+    file.write(content[:90] + bytes([content[90] ^ 1]) + content[91:])
+
+
 def killed(file: io.FileIO, content: bytes, chance: random.Random) -> None:
     """The process ends in the middle of a write."""
     short(file, content, chance)
@@ -157,6 +162,16 @@ def test_a_disk_that_lies(fault: Fault, turn: int, tmp_path: Path, undisturbed: 
     else:
         assert "damaged" in said or "fix: run it again" in said, (where, number, said)
     ends_as_undisturbed(tmp_path, undisturbed, where)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_first_line_that_is_damaged_while_the_study_runs(
+    number: int, tmp_path: Path, undisturbed: Path
+) -> None:
+    """The record is set aside when the store is next looked at: its runs were then missing at the end."""
+    with failing(damaged_head, number, random.Random(SEED)):
+        run(tmp_path)
+    same(tmp_path, undisturbed)
 
 
 def attempt(work: Callable[[], object]) -> str:

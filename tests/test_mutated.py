@@ -15,8 +15,10 @@ from ropewalk.errors import ScenarioError, StudyError
 from ropewalk.report.source import ReportError, results_of
 from ropewalk.reproduce.expressions import ExpressionError, parse
 from ropewalk.study import file as study_file
+from ropewalk.study.plan import plan
 from ropewalk.written import seal
 from study_files import STUDY, write_study
+from test_overlays import OVERLAY, overlay
 
 ROUNDS = int(os.environ.get("ROPEWALK_FUZZ", "300"))
 """Edits of each kind; `make fuzz-python` asks for more."""
@@ -79,6 +81,20 @@ def test_study_files(tmp_path: Path) -> None:
     assert study_file.parse(STUDY, path)
     fine = rounds(lambda chance: study_file.parse(edited(chance, STUDY, STUDY), path), (StudyError,))
     assert 0 < fine < ROUNDS
+
+
+def test_overlays(tmp_path: Path) -> None:
+    """Edits of the overlay, and of the study below it."""
+    path = overlay(tmp_path)
+    assert plan(study_file.load(path)).cases
+
+    def work(chance: random.Random) -> None:
+        above = chance.random() < 0.7
+        below = STUDY if above else edited(chance, STUDY, STUDY)
+        (tmp_path / "study.toml").write_text(below, encoding="utf-8")
+        plan(study_file.parse(edited(chance, OVERLAY, STUDY) if above else OVERLAY, path))
+
+    assert 0 < rounds(work, (StudyError,)) < ROUNDS
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import random
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +16,9 @@ import ropewalk as rw
 from ropewalk import _core
 from ropewalk.study import address, stored
 from ropewalk.study.record import Damaged, unpack
+from ropewalk.study.results import SMALL_TABLES
 from study_files import write_study
+from test_damage import FLIPS, SEED
 
 
 def rewritten(victim: Path, change: Callable[[dict[str, Any]], object], *, fitting: bool) -> Path:
@@ -107,6 +110,25 @@ def test_edited_figures_are_refused_though_all_else_fits(tmp_path: Path) -> None
         f"{place}: damaged: edited, cut or renamed: the name is not the SHA-256 of the content"
     ]
     assert ran.results.summary() == before
+
+
+def test_any_flip_and_any_cut_is_noticed(tmp_path: Path) -> None:
+    study = rw.Study.load(write_study(tmp_path))
+    study.run(tmp_path / "out", jobs=1)
+    tables = {*SMALL_TABLES, "scenarios"}
+    for record in sorted((tmp_path / "out" / "store").glob("*.record")):
+        content = record.read_bytes()
+        for flip in range(FLIPS):
+            where = f"{SEED} {flip}"
+            chance = random.Random(where)
+            bad = bytearray(content)
+            bad[chance.randrange(len(bad))] ^= 1 << chance.randrange(8)
+            record.write_bytes(bad if chance.random() < 0.7 else content[: chance.randrange(len(content))])
+            with pytest.raises(Damaged, match=r"damaged: ") as told:
+                unpack(record, tables)
+            assert record.name in str(told.value), where
+        record.write_bytes(content)
+        unpack(record, tables)
 
 
 def test_a_renamed_file_is_refused(tmp_path: Path) -> None:

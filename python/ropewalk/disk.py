@@ -31,7 +31,11 @@ def write_whole(path: Path, content: bytes, *, lasting: bool) -> None:
         OSError: it could not be written; nothing is left of it.
     """
     if path.exists() and not path.is_file():
-        path.write_bytes(content)
+        try:
+            path.write_bytes(content)
+        except OSError as error:
+            error.filename = str(path)
+            raise
         return
     _write_partial(path, content, lasting=lasting).replace(path)
     if lasting:
@@ -77,6 +81,21 @@ def write_lasting(files: Iterable[tuple[Path, bytes]]) -> tuple[int, OSError | N
         for folder in dict.fromkeys(path.parent for _, path in written):
             _make_lasting(folder)
     return len(written), failure
+
+
+@contextlib.contextmanager
+def folder(directory: Path) -> Iterator[Path]:
+    """A temporary folder in `directory`, of which nothing is left; `sweep` finds those of killed processes.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    place = directory / f"{partial_name()}{threading.get_ident()}-{next(_numbers)}"
+    place.mkdir()
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -13,13 +15,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ropewalk import provenance, written
+from ropewalk import provenance, reading, written
 from ropewalk.captures import file_of
-from ropewalk.disk import alone, partial_name, sweep
+from ropewalk.disk import PARTIAL, alone, folder, sweep
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from ropewalk.results import Results
     from ropewalk.study.results import StudyResults
@@ -52,34 +53,63 @@ def check_writable(directory: str | os.PathLike[str]) -> None:
     """
     path = Path(directory)
     path.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=path):
-        pass
+    try:
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        # The temporary name tells the user nothing.
+        error.filename = str(path)
+        raise
 
 
-def write(results: Results, directory: str | os.PathLike[str]) -> list[Path]:
-    """See `Results.write`."""
+def check_places(target: Path, names: Iterable[str]) -> None:
+    """Refuses a directory, a pipe or the like in the place of a file of results, before earlier results go.
+
+    Raises:
+        OSError: with that place.
+    """
+    for name in names:
+        place = target / name
+        if place.exists() and not place.is_file():
+            raise OSError(errno.EEXIST, "it is there, and is not a file", str(place))
+        if place.parent != target and os.path.lexists(place.parent) and not place.parent.is_dir():
+            raise OSError(errno.ENOTDIR, "it is there, and is not a directory", str(place.parent))
+
+
+def write(
+    results: Results, directory: str | os.PathLike[str], then: Callable[[], object] = lambda: None
+) -> list[Path]:
+    """See `Results.write`. `then` is called before another process can write there."""
     target = Path(directory)
     check_writable(target)
     # Files are moved in whole: a reader never sees half of one.
     sweep(target)
-    with tempfile.TemporaryDirectory(dir=target, prefix=partial_name()) as name:
-        staging = Path(name)
+    with folder(target) as staging:
         files: dict[str, str] = {}
         for file, content in _contents(results):
             # Digest of the intended content, so that a fault of the disk is noticed.
             files[file] = written.digest(content)
             _stage(staging, target, file, content)
-        new = {path.resolve() for path in results.captures.values()}
-        for path in results.captures.values():
-            if path.resolve().parent == (target / CAPTURES).resolve():
+        for seed, path in results.captures.items():
+            place = target / CAPTURES / path.name
+            if path.resolve().parent == place.parent.resolve():
                 files[f"{CAPTURES}/{path.name}"] = written.digest_of(path)
+            elif path.parent.name.startswith(PARTIAL):
+                files[f"{CAPTURES}/{path.name}"] = written.digest_of(path)
+                (staging / CAPTURES).mkdir(exist_ok=True)
+                path.replace(staging / CAPTURES / path.name)
+                results.captures[seed] = place
+        new = {path.resolve() for path in results.captures.values()}
         _stage(staging, target, SUMMARY, written.seal({**results.summary(), "files": files}))
         with alone(target):
+            check_places(target, [*files, SUMMARY, provenance.FILE])
             _forget_earlier(target)
             for old in target.glob(f"{CAPTURES}/seed-*.pcapng"):
                 if old.resolve() not in new:
                     old.unlink()
-            return _move_in(staging, target)
+            places = _move_in(staging, target)
+            then()
+            return places
 
 
 def _stage(staging: Path, target: Path, file: str, content: bytes) -> None:
@@ -106,7 +136,7 @@ def _contents(results: Results) -> Iterator[tuple[str, bytes]]:
 def earlier(target: Path) -> str | None:
     """The scenario whose results are in `target`, if its summary can be read; None: there are no results."""
     try:
-        summary = json.loads((target / SUMMARY).read_text(encoding="utf-8"))
+        summary = json.loads(reading.content(target / SUMMARY))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError):

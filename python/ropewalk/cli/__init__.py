@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 import os
 import signal
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
+
+    from _typeshed import ReadableBuffer
 
 pressed: list[int] = []
 """Signals that ended the command: Ctrl-C, and SIGTERM of `kill` and of batch systems."""
@@ -55,38 +58,92 @@ def _open_closed() -> None:
         sys.exit(1)
 
 
-def main() -> None:
-    """Runs the command line and exits: 0 fine, 1 the run failed, 2 wrong input, 128 + N signal N."""
+class _Output(io.FileIO):
+    """Standard output; errors name it, as those of files name their file."""
+
+    def write(self, content: ReadableBuffer) -> int:
+        try:
+            return super().write(content)
+        except OSError as error:
+            error.filename = "standard output"
+            raise
+
+
+def _prepare() -> None:
+    """Signals and standard streams."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _interrupt)
     _open_closed()
     codecs.register_error("ropewalk-plain", plain)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="ropewalk-plain")
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="ropewalk-plain")
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper):
+        raw = _Output(out.fileno(), "wb", closefd=False)
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(raw),
+            encoding=out.encoding,
+            errors="ropewalk-plain",
+            line_buffering=out.line_buffering,
+            write_through=out.write_through,
+        )
+
+
+def _called() -> object:
+    """Runs the command; returns its exit code."""
+    import click
+
+    from ropewalk.cli.app import app
+
     try:
-        import click
+        return app(prog_name="ropewalk", standalone_mode=False)
+    except SystemExit as ended:
+        return ended.code
+    except click.ClickException as error:
+        from ropewalk.cli.reporting import complain
 
-        from ropewalk.cli.app import app
+        said = io.StringIO()
+        error.show(said)
+        complain(said.getvalue().rstrip("\n"))
+        return error.exit_code
+    except click.Abort:
+        raise KeyboardInterrupt from None
 
+
+def _flushed(code: object) -> object:
+    """Writes what is left for both streams, so that nothing can fail at exit; returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
         try:
-            sys.exit(app(prog_name="ropewalk", standalone_mode=False))
-        except click.ClickException as error:
-            from ropewalk.cli.reporting import complain
+            stream.flush()
+        except OSError as error:
+            if stream is sys.stdout and not code:
+                code = 1
+                if not isinstance(error, BrokenPipeError):
+                    from ropewalk.cli.reporting import complain, describe
 
-            said = io.StringIO()
-            error.show(said)
-            complain(said.getvalue().rstrip("\n"))
-            sys.exit(error.exit_code)
-        except click.Abort:
-            raise KeyboardInterrupt from None
+                    complain(describe(error))
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    return code
+
+
+def main() -> None:
+    """Runs the command line and exits: 0 fine, 1 the run failed, 2 wrong input, 128 + N signal N."""
+    _prepare()
+    code: object
+    try:
+        code = _called()
     except KeyboardInterrupt:
         word, code = ending()
-        sys.stderr.write(f"{word}\n")
-        sys.exit(code)
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"{word}\n")
     except BrokenPipeError:
-        # The reader has gone, as in `ropewalk show FILE | head`; nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        # The reader has gone, as in `ropewalk show FILE | head`.
+        code = 1
+    except OSError as error:
+        from ropewalk.cli.reporting import complain, describe
+
+        complain(describe(error))
+        code = 1
+    sys.exit(_flushed(code))  # type: ignore[arg-type]

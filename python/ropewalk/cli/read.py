@@ -137,8 +137,8 @@ def _written(reading: connections.Reading, order: ReadOrder) -> Iterator[str]:
         yield f"{order.scenario} is fitted to {reading.fitted.flow}; {command}"
     if order.out is not None:
         try:
-            reading.write(order.out)
-            provenance.write(order.out)
+            out = order.out
+            store.write(reading, out, lambda: provenance.write(out))
             if order.plots:
                 reading.plot.write(order.out / store.PLOTS)
         except OSError as error:

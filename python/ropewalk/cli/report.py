@@ -21,19 +21,20 @@ def _writing(out: Path) -> Iterator[None]:
     """Results that cannot be written where `--out` says, or where they go without it."""
     try:
         yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        fail(
-            f"--out {out}: cannot be written: {describe(error)}\n  fix: name another place with --out",
-            RUN_FAILED,
-        )
+        cure = "name another place with --out"
+        fail(f"--out {out}: cannot be written: {describe(error, cure)}", RUN_FAILED)
 
 
 @contextmanager
 def _judged(directory: Path) -> Iterator[None]:
     """A directory that is no results, or lacks a file, is wrong input; what cannot be written is not."""
     if not directory.is_dir():
+        found = "not a directory" if directory.exists() else "no such directory"
         fail(
-            f"{directory}: no such directory\n"
+            f"{directory}: {found}\n"
             "  fix: name the one that `ropewalk run`, `study` or `reproduce` has written with --out",
             WRONG_INPUT,
         )
@@ -41,6 +42,8 @@ def _judged(directory: Path) -> Iterator[None]:
         yield
     except ReportError as error:
         fail(str(error), WRONG_INPUT)
+    except BrokenPipeError:
+        raise
     except FileNotFoundError as error:
         fail(f"{describe(error)}\n  fix: run it again, or put its store back in its place", WRONG_INPUT)
     except OSError as error:

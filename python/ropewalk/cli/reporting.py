@@ -6,7 +6,7 @@ import errno
 import os
 import shlex
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ropewalk._core import RunFailed
@@ -48,13 +48,17 @@ def tell(message: str, *, aside: bool = False) -> None:
 
 
 def complain(message: str) -> None:
-    """Writes a message to stderr, broken into lines where that is a terminal."""
+    """Writes a message to stderr, broken into lines where that is a terminal.
+
+    Where stderr takes nothing, the exit code says what is left to say.
+    """
     text = readable(visible(message))
     if sys.stderr.isatty():
         from ropewalk.cli.excerpts import folded
 
         text = folded(text, os.get_terminal_size(sys.stderr.fileno()).columns)
-    sys.stderr.write(f"{text}\n")
+    with suppress(OSError):
+        sys.stderr.write(f"{text}\n")
 
 
 def refuse_others(out: Path, kind: str) -> None:
@@ -95,11 +99,12 @@ def _count(error: ScenarioError) -> str:
     return "1 mistake" if number == 1 else f"{number} mistakes"
 
 
-def describe(error: OSError) -> str:
-    """The reason in words, with the file."""
+def describe(error: OSError, cure: str | None = None) -> str:
+    """The reason in words, with the file; then what helps, where the reason itself does not say."""
     reason = error.strerror or str(error)
     if error.errno in {errno.EMFILE, errno.ENFILE}:
-        reason += "\n  fix: allow more open files, as with ulimit -n 1024"
-    if error.errno == errno.EEXIST:
+        cure = "allow more open files, as with ulimit -n 1024"
+    if error.errno == errno.EEXIST and reason == os.strerror(errno.EEXIST):
         reason = "it is there, and is not a directory"
-    return f"{error.filename}: {reason}" if error.filename else reason
+    told = f"{error.filename}: {reason}" if error.filename else reason
+    return told if cure is None else f"{told}\n  fix: {cure}"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ropewalk import backends, provenance, store
-from ropewalk.captures import SNAP, Capture
+from ropewalk import backends, disk, provenance, store
+from ropewalk._core import RunFailed
+from ropewalk.captures import BOTH, SNAP, Capture
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, next_step, refuse_others, tell
+from ropewalk.results import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +53,7 @@ def execute(scenario: Scenario, order: Order) -> None:
         refuse_others(order.out, "run")
         try:
             store.check_writable(order.out)
+            store.check_places(order.out, _files(order))
         except OSError as error:
             fail(f"--out {order.out}: cannot write there: {describe(error)}", WRONG_INPUT)
         if order.file.exists() and order.file.resolve() == (order.out / store.SCENARIO).resolve():
@@ -59,29 +62,10 @@ def execute(scenario: Scenario, order: Order) -> None:
                 "  fix: name another directory",
                 WRONG_INPUT,
             )
-    capture = _capture(order, able=able["capture"])
+    if order.capture is not None and not able["capture"]:
+        fail(f"--capture: the back end {order.backend} captures no packets\n  fix: leave it out", WRONG_INPUT)
     before = None if order.out is None else _earlier(order.out, keep=order.keep)
-    with _refused(order), Progress(scenario.name, scenario.duration_s) as progress:
-        results = scenario.run(
-            order.seeds,
-            jobs=order.jobs,
-            progress=progress.update,
-            simulated=progress.simulated,
-            # Series are large and only end up in files.
-            series=order.out is not None,
-            trace=order.trace,
-            backend=order.backend,
-            capture=capture,
-        )
-    # First the files: the reader of standard output may go away, as `head` does. Plots take longer.
-    failure = None
-    if order.out is not None:
-        try:
-            results.write(order.out)
-            provenance.write(order.out, cpu_s=results.totals.cpu_s)
-        except OSError as error:
-            # The run took its time: its tables are printed in any case.
-            failure = error
+    results, failure = _written(scenario, order)
     _print(results, order)
     sys.stdout.flush()
     if failure is not None:
@@ -90,23 +74,58 @@ def execute(scenario: Scenario, order: Order) -> None:
         _write_plots(results, order, order.out, before)
 
 
+def _files(order: Order) -> list[str]:
+    """Files that the command will write, one of each folder."""
+    more = [f"{store.TRACES}/seed-1.txt"] * order.trace + [f"{store.CAPTURES}/seed-1.pcapng"] * bool(
+        order.capture
+    )
+    return [*(f"{name}.parquet" for name in TABLES), store.SCENARIO, store.SUMMARY, provenance.FILE, *more]
+
+
+def _written(scenario: Scenario, order: Order) -> tuple[Results, OSError | None]:
+    """Runs and writes; says why it could not be written.
+
+    Captures are written into a folder of their own: those of an earlier run, or of one at the same time,
+    belong to its results until all files of this one are there.
+    """
+    out = order.out
+    failure: OSError | None = None
+    with disk.folder(out) if out is not None and order.capture else nullcontext() as place:
+        with _refused(order, place), Progress(scenario.name, scenario.duration_s) as progress:
+            results = scenario.run(
+                order.seeds,
+                jobs=order.jobs,
+                progress=progress.update,
+                simulated=progress.simulated,
+                # Series are large and only end up in files.
+                series=out is not None,
+                trace=order.trace,
+                backend=order.backend,
+                capture=None if place is None else Capture(place, order.capture or BOTH, order.snap),
+            )
+        # First the files: the reader of standard output may go away, as `head` does. Plots take longer.
+        if out is not None:
+            try:
+                store.write(results, out, lambda: provenance.write(out, cpu_s=results.totals.cpu_s))
+            except OSError as error:
+                # The run took its time: its tables are printed in any case.
+                failure = error
+    return results, failure
+
+
 @contextmanager
-def _refused(order: Order) -> Iterator[None]:
+def _refused(order: Order, place: Path | None) -> Iterator[None]:
     """Ends the command if there is nothing to capture; other values have been checked."""
     try:
         yield
+    except RunFailed as error:
+        # The name of a temporary folder tells the user nothing.
+        named = order.out is not None and str(order.out / store.CAPTURES)
+        raise RunFailed(str(error).replace(str(place), str(named)) if place else str(error)) from None
     except ValueError as error:
         if order.capture is None or isinstance(error, UnicodeError):
             raise
         fail(f"--capture {order.capture}: {error}", WRONG_INPUT)
-
-
-def _capture(order: Order, *, able: bool) -> Capture | None:
-    if order.capture is None or order.out is None:
-        return None
-    if not able:
-        fail(f"--capture: the back end {order.backend} captures no packets\n  fix: leave it out", WRONG_INPUT)
-    return Capture(order.out / store.CAPTURES, order.capture, order.snap)
 
 
 def _earlier(out: Path, *, keep: bool) -> str | None:

@@ -123,7 +123,7 @@ def computing(out: Path, executor: str) -> Iterator[None]:
         full = error.errno in {errno.ENOSPC, errno.EDQUOT}
         cure = "make room" if full else "name a place that can be written to with --out"
         again = "then give the same command again: finished runs are not computed again"
-        fail(f"{describe(error)}\n  fix: {cure}, {again}", RUN_FAILED)
+        fail(describe(error, f"{cure}, {again}"), RUN_FAILED)
 
 
 def _say(ran: Ran, order: StudyOrder, elapsed_s: float) -> None:

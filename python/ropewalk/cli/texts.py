@@ -49,7 +49,7 @@ class Printer:
             hanging: more blanks in front of all lines of a paragraph but its first.
             style: of rich.
         """
-        for paragraph in visible(text).split("\n"):
+        for paragraph in readable(visible(text)).split("\n"):
             room = None if self.width is None else self.width - indent
             for place, line in enumerate(wrap(paragraph, room, hanging)):
                 shift = indent + (hanging if place else 0)

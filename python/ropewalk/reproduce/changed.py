@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ropewalk import _core, written
-from ropewalk.disk import write_whole
+from ropewalk.disk import alone, write_whole
 from ropewalk.errors import StudyError
 from ropewalk.pages import render
 from ropewalk.reproduce import figures
@@ -213,13 +213,14 @@ def _study(
 
 def _write(made: Compared, directory: Path) -> None:
     """Figures, page, and what both are made of."""
-    forget_derived(directory)
-    files = figures.write(made.change.drawings, made.sources, directory / FIGURES)
-    contents = {PAGE: _page(made, files).encode()}
-    write_whole(directory / PAGE, contents[PAGE], lasting=False)
-    known = written.digests(contents | {f"{FIGURES}/{file.name}": file.read_bytes() for file in files})
-    sealed = written.seal({**summary(made), "files": known}, 1)
-    write_whole(directory / COMPARISON_JSON, sealed, lasting=False)
+    with alone(directory):
+        forget_derived(directory)
+        files = figures.write(made.change.drawings, made.sources, directory / FIGURES)
+        contents = {PAGE: _page(made, files).encode()}
+        write_whole(directory / PAGE, contents[PAGE], lasting=False)
+        known = written.digests(contents | {f"{FIGURES}/{file.name}": file.read_bytes() for file in files})
+        sealed = written.seal({**summary(made), "files": known}, 1)
+        write_whole(directory / COMPARISON_JSON, sealed, lasting=False)
 
 
 def _page(made: Compared, files: Sequence[Path]) -> str:

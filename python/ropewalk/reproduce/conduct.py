@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ropewalk import _core, written
-from ropewalk.disk import write_whole
+from ropewalk.disk import alone, write_whole
 from ropewalk.reproduce import figures
 from ropewalk.reproduce.counting import Counted, RootRow, count, roots, to_csv, to_dicts, unexplained
 from ropewalk.reproduce.page import page
@@ -190,14 +190,17 @@ def write(made: Reproduced, directory: Path) -> None:
         OSError: they could not be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    forget_derived(directory)
-    drawn = _drawn(made)
-    files = figures.write(drawn, made.sources, directory / FIGURES) if drawn else []
-    contents = {VERDICTS_CSV: to_csv(made.rows).encode(), PAGE: page(made, drawn, files, directory).encode()}
-    for name, content in contents.items():
-        write_whole(directory / name, content, lasting=False)
-    known = written.digests(contents | {f"{FIGURES}/{file.name}": file.read_bytes() for file in files})
-    write_whole(directory / VERDICTS_JSON, written.seal({**summary(made), "files": known}, 1), lasting=False)
+    with alone(directory):
+        forget_derived(directory)
+        drawn = _drawn(made)
+        files = figures.write(drawn, made.sources, directory / FIGURES) if drawn else []
+        contents = {VERDICTS_CSV: to_csv(made.rows).encode()}
+        contents[PAGE] = page(made, drawn, files, directory).encode()
+        for name, content in contents.items():
+            write_whole(directory / name, content, lasting=False)
+        known = written.digests(contents | {f"{FIGURES}/{file.name}": file.read_bytes() for file in files})
+        sealed = written.seal({**summary(made), "files": known}, 1)
+        write_whole(directory / VERDICTS_JSON, sealed, lasting=False)
 
 
 def _drawn(made: Reproduced) -> list[figures.Drawing]:

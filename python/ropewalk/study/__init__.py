@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,12 +113,13 @@ class Study:
         from ropewalk.study.manifest import manifest
         from ropewalk.study.record import Damaged
         from ropewalk.study.results import StudyResults
+        from ropewalk.study.store import Disappeared
         from ropewalk.study.summary import write
 
         directory = Path(out)
         directory.mkdir(parents=True, exist_ok=True)
         place = directory / STORE if store is None else Path(store)
-        kept = _open(place)
+        kept = _open(place, "another place with --out" if store is None else "another store with --store")
         begun = time.monotonic()
         attempts = 0
         try:
@@ -134,9 +137,10 @@ class Study:
                     )
                     conducted = conductor.run()
                     results = StudyResults(manifest(self.plan, conducted, place))
-                    write(results, directory)
-                    _note(directory, conducted, executor, time.monotonic() - begun, kept.damaged)
-                except Damaged:
+                    note = partial(_note, directory, conducted, executor, begun, kept.damaged)
+                    write(results, directory, note)
+                except (Damaged, Disappeared):
+                    # `Disappeared`: the first line of a record was damaged, or another process set it aside.
                     attempts += 1
                     if attempts > ROUNDS:
                         raise
@@ -160,18 +164,19 @@ class Study:
             raise StudyError.from_core(error) from None
 
 
-def _open(place: Path) -> Store:
+def _open(place: Path, cure: str) -> Store:
     from ropewalk.study.conduct import StoreError
     from ropewalk.study.store import Store
 
     try:
         return Store(place)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise StoreError(f"{place}: {reason}\n  fix: name another store with --store") from error
+        there = error.errno == errno.EEXIST
+        reason = "it is there, and is not a directory" if there else error.strerror or str(error)
+        raise StoreError(f"{error.filename or place}: {reason}\n  fix: name {cure}") from error
 
 
-def _note(directory: Path, done: Conducted, executor: str, elapsed_s: float, damaged: list[str]) -> None:
+def _note(directory: Path, done: Conducted, executor: str, begun: float, damaged: list[str]) -> None:
     """Where the results come from."""
     from ropewalk import provenance
 
@@ -182,7 +187,7 @@ def _note(directory: Path, done: Conducted, executor: str, elapsed_s: float, dam
         found=done.found,
         failed=len(done.failures),
         cpu_s=done.cpu_s,
-        elapsed_s=elapsed_s,
+        elapsed_s=time.monotonic() - begun,
         damaged=damaged,
     )
 

@@ -234,7 +234,13 @@ class Use:
 @functools.cache
 def _first_line(path: Path) -> Header:
     """Files do not change: each is looked at once. A pipe would block, and a device never end."""
-    if not stat.S_ISREG(path.stat().st_mode):
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        mode = stat.S_IFLNK
+    if not stat.S_ISREG(mode):
         raise Damaged(path, "not a file")
     with path.open("rb") as file:
         return header(file.readline(), path)
@@ -275,7 +281,18 @@ class Claims:
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("ab")
+        # In a store of several users it may be a pipe, which would block, or a link to a file elsewhere.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            number = os.open(path, flags, 0o666)
+        except OSError as error:
+            if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+                raise OSError(errno.EINVAL, "not a file: remove it", str(path)) from None
+            raise error from None
+        self._file = open(number, "ab")  # noqa: PTH123, SIM115  # closed by `close`
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            self._file.close()
+            raise OSError(errno.EINVAL, "not a file: remove it", str(path))
 
     def take(self, key: str, seed: int) -> bool:
         """Claims a run; False if another process has.

@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ropewalk import provenance, visible, written
-from ropewalk.disk import write_whole
-from ropewalk.store import forget_derived, to_json
+from ropewalk.disk import alone, write_whole
+from ropewalk.store import check_places, forget_derived, to_json
 from ropewalk.study import manifest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from ropewalk.study.results import StudyResults
@@ -82,10 +83,11 @@ def reservations(results: StudyResults) -> list[str]:
     return found
 
 
-def write(results: StudyResults, directory: Path) -> list[Path]:
+def write(results: StudyResults, directory: Path, then: Callable[[], object] = lambda: None) -> list[Path]:
     """Writes tables (Parquet), figures (CSV, JSON) and what was asked; each file appears whole.
 
-    Files that were made of earlier results are removed.
+    Files that were made of earlier results are removed. `then` is called before another process can write
+    there: the files of two studies are not mixed.
 
     Raises:
         OSError: it could not be written.
@@ -101,15 +103,18 @@ def write(results: StudyResults, directory: Path) -> list[Path]:
         table = getattr(results, name)
         if table is not None:
             contents[f"{name}.csv"] = visible.csv(table)
-        else:
-            (directory / f"{name}.csv").unlink(missing_ok=True)
     contents[STUDY] = results.manifest.text.encode()
     summary = to_json(results).encode()
     files = written.digests({**contents, SUMMARY: summary})
     contents[manifest.FILE] = results.manifest.content(directory, files)
     contents[SUMMARY] = summary
-    forget_derived(directory)
-    (directory / provenance.FILE).unlink(missing_ok=True)
-    for name, content in contents.items():
-        write_whole(directory / name, content, lasting=False)
+    with alone(directory):
+        earlier = {provenance.FILE, *(f"{name}.csv" for name in TABLES)}
+        check_places(directory, contents.keys() | earlier)
+        forget_derived(directory)
+        for name in earlier - contents.keys():
+            (directory / name).unlink(missing_ok=True)
+        for name, content in contents.items():
+            write_whole(directory / name, content, lasting=False)
+        then()
     return [directory / name for name in contents]
