@@ -65,6 +65,43 @@ def test_run_ends_at_once_without_files(tmp_path: Path) -> None:
     assert not list(out.iterdir())
 
 
+SATELLITES = """\
+duration = "31536000s"
+record = { interval = "10000s" }
+
+[[path]]
+name = "p"
+
+[path.both]
+rate = "1Mbit/s"
+
+[path.both.delay]
+kind = "walker"
+altitude = 600
+inclination = 53
+planes = 1000
+per_plane = 100
+terminal_lat = 89
+terminal_lon = 0
+gateway_lat = 89
+gateway_lon = 1
+
+[[flow]]
+name = "f"
+from = "terminal"
+to = "server"
+transport = { kind = "tcp" }
+"""
+
+
+def test_a_search_for_a_satellite_ends_at_once(tmp_path: Path) -> None:
+    """No satellite is ever above the horizon there: each event of the run is a long search."""
+    scenario, out = tmp_path / "satellites.toml", tmp_path / "out"
+    scenario.write_text(SATELLITES, encoding="utf-8")
+    code, _, stderr = interrupt([str(COMMAND), "run", str(scenario), "--out", str(out)], ready=out)
+    assert (code, stderr.splitlines()[-1]) == (130, "interrupted")
+
+
 def test_python_gets_a_keyboard_interrupt(tmp_path: Path) -> None:
     scenario = tmp_path / "endless.toml"
     scenario.write_text(ENDLESS, encoding="utf-8")
