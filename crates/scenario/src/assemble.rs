@@ -468,6 +468,7 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
         segment: fields!(keys => SegmentConfig { mss, header, overhead }),
         window: fields!(keys => WindowConfig {
             growth: fields!(keys => Growth { slow_start_limit, byte_counting }),
+            counts: keys.read("cwnd_counts").unwrap_or_default(),
             initial_window, initial_ssthresh, ssthresh_from, idle_restart, flight_limit,
         }),
         timers: fields!(keys => TimerConfig { rto: rto(keys)?, syn_retries, retries }),

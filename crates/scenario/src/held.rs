@@ -6,8 +6,8 @@
 use congestion::SsthreshFrom;
 use transport::AbortForm;
 use transport::config::{
-    AckPushed, FlightAfterTimeout, IdleRestart, LossMeans, PacingRule, PrrRule, Reassembly, ReceiveCounts,
-    ReinjectOn, Reinjection, RtoFloor, RtoRule,
+    AckPushed, CwndCounts, FlightAfterTimeout, IdleRestart, LossMeans, PacingRule, PrrRule, Reassembly,
+    ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule,
 };
 use transport::sctp::config::{
     BufferSplit, EagerSack, FastRetransmit, InitialWindow, Occupancy, Reductions, RetransmissionPolicy,
@@ -72,6 +72,7 @@ words! {
     RtoFloor { "total" => Self::Total, "variance" => Self::Variance }
     RtoRule { "rfc" => Self::Rfc, "ns3" => Self::Ns3 }
     SsthreshFrom { "flight" => Self::Flight, "cwnd" => Self::Cwnd }
+    CwndCounts { "bytes" => Self::Bytes, "segments" => Self::Segments }
     AckPushed { "never" => Self::Never, "short" => Self::Short, "any" => Self::Any }
     PacingRule { "ideal" => Self::Ideal, "linux" => Self::Linux }
     PrrRule { "rfc" => Self::Rfc, "linux" => Self::Linux }

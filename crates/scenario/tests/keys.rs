@@ -130,6 +130,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "quick_acks", "flow.upload.transport.quick_acks", "0"),
     ("transport", "ecn", "flow.upload.transport.ecn", "true"),
     ("transport", "acks_per_rtt", "flow.upload.transport.acks_per_rtt", "2"),
+    ("transport", "cwnd_counts", "flow.upload.transport.cwnd_counts", "bytes"),
     ("transport", "ack_pushed", "flow.upload.transport.ack_pushed", "never"),
     ("transport", "pacing", "flow.upload.transport.pacing", "true"),
     ("transport", "loss_means", "flow.upload.transport.loss_means", "corruption"),

@@ -8,10 +8,10 @@ use scenario::model::Choice;
 use scenario::model::Transport;
 use scenario::profiles;
 use transport::config::{
-    AckConfig, AckPushed, BufferConfig, ConnectionBuffer, FlightAfterTimeout, IdleRestart, LossMeans,
-    OptionConfig, PacingRule, PrrRule, ReceiveCounts, RecoveryConfig, RecoveryKind, Reinjection, Reliability,
-    RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig,
-    WindowConfig,
+    AckConfig, AckPushed, BufferConfig, ConnectionBuffer, CwndCounts, FlightAfterTimeout, IdleRestart,
+    LossMeans, OptionConfig, PacingRule, PrrRule, ReceiveCounts, RecoveryConfig, RecoveryKind, Reinjection,
+    Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig,
+    TimerConfig, WindowConfig,
 };
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
@@ -57,6 +57,7 @@ fn linux() {
             initial_window: 10,
             initial_ssthresh: Bytes::MAX,
             growth: growth(u32::MAX, true),
+            counts: CwndCounts::Segments,
             ssthresh_from: SsthreshFrom::Cwnd,
             idle_restart: IdleRestart::Halving,
             flight_limit: Bytes::MAX,
@@ -154,6 +155,7 @@ fn ns3() {
             initial_window: 1,
             initial_ssthresh: Bytes(655_350),
             growth: growth(1, false),
+            counts: CwndCounts::Bytes,
             ssthresh_from: SsthreshFrom::Flight,
             idle_restart: IdleRestart::Never,
             flight_limit: Bytes::MAX,
@@ -200,6 +202,7 @@ fn opnet2007() {
             initial_window: 2,
             initial_ssthresh: Bytes(65_535),
             growth: growth(1, false),
+            counts: CwndCounts::Bytes,
             ssthresh_from: SsthreshFrom::Flight,
             idle_restart: IdleRestart::Initial,
             flight_limit: Bytes::MAX,
@@ -254,6 +257,7 @@ fn rfc() {
             initial_window: 10,
             initial_ssthresh: Bytes::MAX,
             growth: growth(1, true),
+            counts: CwndCounts::Bytes,
             ssthresh_from: SsthreshFrom::Flight,
             idle_restart: IdleRestart::Initial,
             flight_limit: Bytes::MAX,
@@ -303,6 +307,7 @@ fn space(ack: AckConfig, reliability: Reliability, loss_means: LossMeans) -> Tcp
             initial_window: 10,
             initial_ssthresh: if stp { Bytes::MAX } else { Bytes(65_535) },
             growth: growth(u32::MAX, true),
+            counts: CwndCounts::Bytes,
             ssthresh_from: SsthreshFrom::Flight,
             idle_restart: IdleRestart::Never,
             flight_limit: Bytes::MAX,
@@ -394,7 +399,7 @@ fn inet() {
             burst: MaxBurst::UseItOrLoseIt(4),
             ..usual.window
         },
-        sack: SackConfig { eager: EagerSack::Never, ..usual.sack },
+        sack: SackConfig { eager: EagerSack::First, ..usual.sack },
         data_is_cookie_ack: true,
         cmt: Some(CmtConfig {
             retransmission: RetransmissionPolicy::LowestRtt,
@@ -482,9 +487,9 @@ fn each_is_complete_and_listed() {
     );
     for profile in &all {
         assert!(!profile.summary.is_empty() && !profile.source.is_empty(), "{}", profile.name);
-        // All keys of TCP; only `receive_buffer_max`, `prr_rule`, `pacing_rule` and `ack_pushed` may be missing. Then what differs for subflows.
+        // All keys of TCP; only `receive_buffer_max`, `prr_rule`, `pacing_rule`, `ack_pushed` and `cwnd_counts` may be missing. Then what differs for subflows.
         let plain = profile.values.iter().filter(|(key, _)| !key.contains('.')).count();
-        assert!((39..=44).contains(&plain), "{}: {plain}", profile.name);
+        assert!((39..=45).contains(&plain), "{}: {plain}", profile.name);
         let multipath = profile.values.iter().any(|(key, _)| key == "mptcp.scheduler");
         assert_eq!(multipath, !["scps", "stp"].contains(&profile.name), "{}", profile.name);
     }

@@ -58,10 +58,22 @@ pub struct WindowConfig {
     pub growth: Growth,
     /// The quantity that a reduction takes a part of.
     pub ssthresh_from: SsthreshFrom,
+    /// What a segment takes of the congestion window.
+    pub counts: CwndCounts,
     /// The window after an idle time of one RTO.
     pub idle_restart: IdleRestart,
     /// Sequence space that may be outstanding whatever the windows are, on each subflow; `Bytes::MAX`: no limit.
     pub flight_limit: Bytes,
+}
+
+/// What a segment takes of the congestion window, and what acknowledging it adds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CwndCounts {
+    /// Its bytes.
+    #[default]
+    Bytes,
+    /// A whole MSS, however short it is: Linux counts packets (`tcp_packets_in_flight`, `tcp_newly_delivered`).
+    Segments,
 }
 
 /// Retransmission timer, and after how many timeouts an end gives up.
@@ -492,6 +504,7 @@ impl Default for WindowConfig {
             initial_ssthresh: Bytes::MAX,
             growth: Growth { slow_start_limit: 1, byte_counting: true },
             ssthresh_from: SsthreshFrom::Flight,
+            counts: CwndCounts::Bytes,
             idle_restart: IdleRestart::Initial,
             flight_limit: Bytes::MAX,
         }

@@ -7,8 +7,8 @@ use proptest::test_runner::RngSeed;
 use testkit::{Act, Duo, Fault, Reading, Way, Wire, setups};
 use transport::Connection;
 use transport::config::{
-    AddressEndpoint, EndpointFlags, FlightAfterTimeout, IdleRestart, InKernel, LossMeans, PathManager,
-    Reassembly, RecoveryKind, ReinjectOn, Reinjection, Reliability, RtoFloor, TcpConfig,
+    AddressEndpoint, CwndCounts, EndpointFlags, FlightAfterTimeout, IdleRestart, InKernel, LossMeans,
+    PathManager, Reassembly, RecoveryKind, ReinjectOn, Reinjection, Reliability, RtoFloor, TcpConfig,
 };
 use transport::convert::ConvertMessage;
 use units::{Bytes, Nanos, SimTime};
@@ -55,7 +55,7 @@ prop_compose! {
         sack in any::<bool>(),
         (dupthresh, variance) in (2u32..6, any::<bool>()),
         (corruption, per_round_trip) in (any::<bool>(), 0u32..4),
-        (multiple, outstanding) in any::<(bool, bool)>(),
+        (multiple, outstanding, in_segments) in any::<(bool, bool, bool)>(),
     ) -> TcpConfig {
         let mut config = setups::tcp();
         config.recovery.kind = [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack][kind];
@@ -80,6 +80,7 @@ prop_compose! {
         config.recovery.dupthresh = dupthresh;
         config.timers.rto.floor = if variance { RtoFloor::Variance } else { RtoFloor::Total };
         config.window.initial_window = initial_window;
+        config.window.counts = if in_segments { CwndCounts::Segments } else { CwndCounts::Bytes };
         // Neither end gives up: the faults end, so must the transfer.
         config.timers.retries = 60;
         config.timers.syn_retries = 60;

@@ -2,7 +2,7 @@
 //! windows, persist), RFC 7323 (scaling, timestamps), RFC 2018 and 2883 (SACK), sizes on the wire.
 
 use testkit::{Duo, Talk, Wire, setups};
-use transport::config::{AckConfig, RecoveryKind, SendBuffer, TcpConfig};
+use transport::config::{AckConfig, CwndCounts, RecoveryKind, SendBuffer, TcpConfig};
 use units::{Bytes, Nanos, SimTime};
 
 fn tcp() -> TcpConfig {
@@ -42,6 +42,44 @@ fn window_scaling() {
          300  > . ack s2 win 65535",
     );
     accepted(&buffer(200_000)).play("200 < . s0..s1\n200 > . ack s1 win 198540");
+}
+
+/// A window of three segments holds three short ones where it counts segments, and acknowledging them opens it by three;
+/// where it counts bytes it holds more of them, and does not grow because they do not fill it.
+#[test]
+fn short_segments_take_a_whole_mss_of_a_window_in_segments() {
+    let counting = |counts| {
+        let config = tcp().with(|c| {
+            c.window.initial_window = 3;
+            c.window.growth.slow_start_limit = u32::MAX;
+            c.window.counts = counts;
+        });
+        setups::established(&config, "newreno", 100)
+    };
+    counting(CwndCounts::Segments).play(
+        "100  write 500
+         100  > . 1..501
+         110  write 500
+         110  > . 501..1001
+         120  write 500
+         120  > . 1001..1501
+         130  write 500
+         220  < . ack 1501
+         220  > . 1501..2001
+         220  = cwnd 8760",
+    );
+    counting(CwndCounts::Bytes).play(
+        "100  write 500
+         100  > . 1..501
+         110  write 500
+         110  > . 501..1001
+         120  write 500
+         120  > . 1001..1501
+         130  write 500
+         130  > . 1501..2001
+         220  < . ack 1501
+         220  = cwnd 4380",
+    );
 }
 
 /// A sender with a limit of its own sends no further than this beyond what is acknowledged, however wide the windows

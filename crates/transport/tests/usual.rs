@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use testkit::{Duo, Fault, Way, Wire, setups};
 use transport::Connection;
-use transport::config::{Reassembly, RecoveryKind, TcpConfig};
+use transport::config::{CwndCounts, Reassembly, RecoveryKind, TcpConfig};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 /// Few enough faults that the usual way opens again between them.
@@ -38,7 +38,7 @@ prop_compose! {
         kind in 0..3usize,
         (prr, timestamps, limited_transmit, nagle, sack) in any::<(bool, bool, bool, bool, bool)>(),
         (every, quick) in (1u32..4, 0u32..6),
-        (pacing, ecn) in (prop::bool::weighted(0.1), any::<bool>()),
+        (pacing, ecn, in_segments) in (prop::bool::weighted(0.1), any::<bool>(), any::<bool>()),
         buffer in prop_oneof![Just(1u64 << 20), 3_000u64..50_000],
     ) -> TcpConfig {
         let mut config = setups::tcp();
@@ -47,6 +47,7 @@ prop_compose! {
         config.recovery.prr = prr && kind > 0;
         (config.options.timestamps, config.recovery.limited_transmit, config.sending.nagle) = (timestamps, limited_transmit, nagle);
         (config.ack.every, config.ack.quick, config.sending.pacing, config.options.ecn) = (every, quick, pacing, ecn);
+        config.window.counts = if in_segments { CwndCounts::Segments } else { CwndCounts::Bytes };
         (config.buffers.receive_buffer, config.buffers.receive_buffer_max) = (Bytes(buffer), Bytes(buffer));
         config
     }

@@ -2,8 +2,8 @@
 
 use congestion::SsthreshFrom;
 use transport::config::{
-    AckPushed, FlightAfterTimeout, IdleRestart, LossMeans, PacingRule, PrrRule, Reassembly, ReceiveCounts,
-    ReinjectOn, Reinjection, RtoFloor, RtoRule,
+    AckPushed, CwndCounts, FlightAfterTimeout, IdleRestart, LossMeans, PacingRule, PrrRule, Reassembly,
+    ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule,
 };
 use transport::sctp::config::{
     BufferSplit, EagerSack, FastRetransmit, Occupancy, Reductions, RetransmissionPolicy, TimerDefects,
@@ -166,6 +166,13 @@ pub(crate) static TRANSPORT: Section = Section {
             words(SsthreshFrom::WORDS),
             "what a congestion control takes a part of on loss, unless it has a rule of its own: the flight, or the window",
         ),
+        Key {
+            name: "cwnd_counts",
+            kind: words(CwndCounts::WORDS),
+            default: Fallback::Profile,
+            doc: "the congestion window counts bytes, or segments as in Linux: a short one takes a whole MSS of it; `bytes` if absent",
+            only: &["tcp", "mptcp"],
+        },
         both("rto_initial", TIMER, "retransmission timer before the first sample"),
         both("rto_min", duration(Nanos::ZERO, HOUR), "its lower bound, see `rto_floor`"),
         both("rto_max", TIMER, "its upper bound, also when backed off"),

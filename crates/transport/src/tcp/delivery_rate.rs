@@ -117,7 +117,8 @@ impl DeliveryRate {
         min_rtt: Option<Nanos>,
     ) -> Option<RateSample> {
         let latest = change.latest?;
-        self.delivered += if self.unit > 0 { change.segments * self.unit } else { change.delivered };
+        self.delivered +=
+            if self.unit > 0 { change.delivered.segments * self.unit } else { change.delivered.bytes };
         self.delivered_at = now;
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
@@ -148,6 +149,7 @@ impl DeliveryRate {
 
 #[cfg(test)]
 mod tests {
+    use super::super::counted::Tally;
     use super::super::sent::Delivered;
     use super::*;
 
@@ -160,7 +162,12 @@ mod tests {
     /// An ACK of `n` segments, the last of which ends at `end` and was sent at `sent_at`.
     fn delivered(n: u64, end: u64, sent_at: SimTime) -> Change {
         let latest = Some(Delivered { end: Seq(end), sent_at, retransmitted: false });
-        Change { acked: n * MSS, delivered: n * MSS, segments: n, latest, ..Change::default() }
+        Change {
+            acked: n * MSS,
+            delivered: Tally { bytes: n * MSS, segments: n },
+            latest,
+            ..Change::default()
+        }
     }
 
     /// Ten segments leave together, their ACKs come 10 ms apart: the rate is that of the ACKs. Then each ACK lets one
@@ -246,7 +253,11 @@ mod tests {
             let mut rate = DeliveryRate::new(Bytes(unit));
             (1..=5).for_each(|n| rate.on_send(ms(0), Seq(n * 100), Bytes((n - 1) * 100)));
             rate.room_may_appear(ms(100));
-            let change = Change { acked: 500, delivered: 500, ..delivered(5, 500, ms(0)) };
+            let change = Change {
+                acked: 500,
+                delivered: Tally { bytes: 500, segments: 5 },
+                ..delivered(5, 500, ms(0))
+            };
             rate.on_ack(ms(100), &change, Seq(500), None).map(|sample| sample.delivered)
         };
         assert_eq!((rate_of(0), rate_of(MSS)), (Some(Bytes(500)), Some(Bytes(5000))));

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use units::{Nanos, SimTime};
 
+use super::counted::{Counted, Tally};
 use super::ranges::{Range, RangeSet};
 use super::sent::{Change, CleanAck, Sent};
 use crate::seq::Seq;
@@ -21,6 +22,7 @@ pub struct Scoreboard {
     /// Segments ever pushed. They are numbered, so that one is found again when others have left at the front.
     pushed: u64,
     outstanding: u64,
+    counted: Counted,
     /// Bytes ever marked lost, retransmissions anew.
     ever_lost: u64,
     /// `None` until something is SACKed, marked as lost or retransmitted.
@@ -31,8 +33,9 @@ pub struct Scoreboard {
 #[derive(Clone, Debug, Default)]
 struct Repairs {
     sacked: RangeSet<Seq>,
-    lost: u64,
-    in_flight_again: u64,
+    sacked_segments: u64,
+    lost: Tally,
+    in_flight_again: Tally,
     /// No segment before the one with this number needs a retransmission that has not been made.
     retransmit_hint: u64,
     /// Everything not SACKed below this has been considered by `mark_lost_below`.
@@ -60,22 +63,25 @@ impl Repairs {
         if !self.sacked.is_empty() {
             self.sacked.remove_below(una);
         }
-        if self.in_flight_again == 0 && !self.again.is_empty() {
+        if self.in_flight_again == Tally::default() && !self.again.is_empty() {
             self.again.clear();
         }
     }
 
-    /// A segment has arrived: it is neither lost nor on its way.
-    fn forget(&mut self, segment: &Sent) {
-        let len = u64::from(segment.len);
-        self.lost -= if segment.lost { len } else { 0 };
-        self.in_flight_again -= if segment.in_flight_again { len } else { 0 };
+    /// A segment, or `part` of it, has arrived: it is neither lost nor on its way.
+    fn forget(&mut self, segment: &Sent, part: Tally) {
+        self.lost -= if segment.lost { part } else { Tally::default() };
+        self.in_flight_again -= if segment.in_flight_again { part } else { Tally::default() };
+    }
+
+    fn sacked_tally(&self) -> Tally {
+        Tally { bytes: self.sacked.bytes(), segments: self.sacked_segments }
     }
 
     /// Nothing is lost, SACKed or on its way again, and all from `first` on was sent once.
     fn are_over(&self, first: Option<Seq>) -> bool {
-        self.lost == 0
-            && self.in_flight_again == 0
+        self.lost == Tally::default()
+            && self.in_flight_again == Tally::default()
             && self.sacked.is_empty()
             && self.again.is_empty()
             && first.is_none_or(|first| first >= self.repeated_until)
@@ -86,22 +92,61 @@ impl Repairs {
 static NO_RANGES: RangeSet<Seq> = RangeSet::EMPTY;
 
 impl Scoreboard {
+    /// Nothing is outstanding, for windows that count like this.
+    pub fn new(counted: Counted) -> Self {
+        Self { counted, ..Self::default() }
+    }
+
+    /// How windows count what is here.
+    #[inline]
+    pub fn counted(&self) -> Counted {
+        self.counted
+    }
+
     /// Bytes between snd_una and snd_nxt.
+    #[inline]
     pub fn outstanding(&self) -> u64 {
         self.outstanding
     }
 
+    /// What is between snd_una and snd_nxt.
+    #[inline]
+    fn all(&self) -> Tally {
+        Tally { bytes: self.outstanding, segments: self.segments.len() as u64 }
+    }
+
+    /// The same as a window counts it.
+    #[inline]
+    pub fn outstanding_counted(&self) -> u64 {
+        self.counted.of(self.all())
+    }
+
     /// RFC 6675 pipe: bytes believed to be in the network.
     pub fn pipe(&self) -> u64 {
-        self.repairs.as_deref().map_or(self.outstanding, |repairs| {
-            self.outstanding + repairs.in_flight_again - repairs.sacked.bytes() - repairs.lost
+        self.in_network().bytes
+    }
+
+    /// What is SACKed, as a window counts it.
+    pub fn sacked_counted(&self) -> u64 {
+        self.repairs.as_deref().map_or(0, |repairs| self.counted.of(repairs.sacked_tally()))
+    }
+
+    /// The same as a window counts it (`tcp_packets_in_flight` in Linux).
+    pub fn pipe_counted(&self) -> u64 {
+        self.counted.of(self.in_network())
+    }
+
+    fn in_network(&self) -> Tally {
+        self.repairs.as_deref().map_or(self.all(), |repairs| {
+            self.all() + repairs.in_flight_again - repairs.sacked_tally() - repairs.lost
         })
     }
 
-    /// Outstanding bytes without those that are deemed lost and were not retransmitted since.
-    pub fn not_given_up(&self) -> u64 {
-        self.repairs.as_deref().map_or(self.outstanding, |repairs| {
-            (self.outstanding + repairs.in_flight_again - repairs.lost).min(self.outstanding)
+    /// What is outstanding and not deemed lost, or was retransmitted since, as a window counts it.
+    pub fn not_given_up_counted(&self) -> u64 {
+        let outstanding = self.outstanding_counted();
+        self.repairs.as_deref().map_or(outstanding, |repairs| {
+            self.counted.of(self.all() + repairs.in_flight_again - repairs.lost).min(outstanding)
         })
     }
 
@@ -112,7 +157,7 @@ impl Scoreboard {
 
     /// Bytes deemed lost and not yet delivered.
     pub fn lost(&self) -> u64 {
-        self.repairs.as_deref().map_or(0, |repairs| repairs.lost)
+        self.repairs.as_deref().map_or(0, |repairs| repairs.lost.bytes)
     }
 
     /// Bytes ever deemed lost; a retransmission that is lost again counts again.
@@ -161,13 +206,13 @@ impl Scoreboard {
                 // A middlebox or a probe split the segment: the rest of it stays.
                 let mut head = *front;
                 head.len = front.cut(una) as u32;
-                self.forget(&head, change);
+                self.forget(&head, Tally { segments: 0, ..Tally::from(&head) }, change);
                 break;
             }
             let segment = self.segments.pop_front().expect("front exists");
             clean &= !segment.retransmitted;
             oldest = oldest.or(Some(segment.sent_at));
-            self.forget(&segment, change);
+            self.forget(&segment, Tally::from(&segment), change);
         }
         if let Some(repairs) = &mut self.repairs {
             repairs.acknowledged(una);
@@ -215,15 +260,16 @@ impl Scoreboard {
         acked
     }
 
-    fn forget(&mut self, segment: &Sent, change: &mut Change) {
-        let len = u64::from(segment.len);
-        self.outstanding -= len;
-        change.acked += len;
+    /// `segment`, of which `part` counts, is acknowledged.
+    fn forget(&mut self, segment: &Sent, part: Tally, change: &mut Change) {
+        self.outstanding -= part.bytes;
+        change.acked += part.bytes;
         if let Some(repairs) = &mut self.repairs {
-            repairs.forget(segment);
+            repairs.forget(segment, part);
+            repairs.sacked_segments -= if segment.sacked { part.segments } else { 0 };
         }
         if !segment.sacked {
-            change.deliver(segment);
+            change.deliver(segment, part);
         }
     }
 
@@ -244,13 +290,15 @@ impl Scoreboard {
                 if segment.seq < gap.start || segment.sacked {
                     continue;
                 }
-                repairs.forget(segment);
+                let one = Tally::from(&*segment);
+                repairs.forget(segment, one);
                 segment.sacked = true;
                 segment.lost = false;
                 segment.in_flight_again = false;
-                change.sacked += u64::from(segment.len);
-                change.deliver(segment);
+                change.sacked += one.bytes;
+                change.deliver(segment, one);
                 repairs.sacked.insert(segment.range());
+                repairs.sacked_segments += 1;
             }
         }
     }
@@ -412,7 +460,7 @@ impl Scoreboard {
     pub fn forget_losses(&mut self) {
         self.segments.iter_mut().for_each(|segment| segment.lost = false);
         if let Some(repairs) = &mut self.repairs {
-            (repairs.lost, repairs.late_hint) = (0, 0);
+            (repairs.lost, repairs.late_hint) = (Tally::default(), 0);
         }
     }
 
@@ -422,23 +470,23 @@ impl Scoreboard {
         if segment.sacked || (segment.lost && !segment.in_flight_again) {
             return false;
         }
-        let (len, repairs) = (u64::from(segment.len), self.repairs.get_or_insert_default());
+        let (one, repairs) = (Tally::from(&*segment), self.repairs.get_or_insert_default());
         if segment.in_flight_again {
             segment.in_flight_again = false;
-            repairs.in_flight_again -= len;
+            repairs.in_flight_again -= one;
         }
         if !segment.lost {
             segment.lost = true;
-            repairs.lost += len;
+            repairs.lost += one;
         }
-        self.ever_lost += len;
+        self.ever_lost += one.bytes;
         repairs.retransmit_hint = repairs.retransmit_hint.min(number);
         true
     }
 
     /// The oldest segment that is lost and not on its way again.
     pub fn next_lost(&mut self) -> Option<Sent> {
-        let hint = self.repairs.as_deref().filter(|repairs| repairs.lost > 0)?.retransmit_hint;
+        let hint = self.repairs.as_deref().filter(|repairs| repairs.lost.segments > 0)?.retransmit_hint;
         let mut i = self.place(hint);
         while self.segments.get(i).is_some_and(|segment| !segment.lost || segment.in_flight_again) {
             i += 1;
@@ -465,7 +513,7 @@ impl Scoreboard {
         let repairs = self.repairs.get_or_insert_default();
         if !segment.in_flight_again {
             segment.in_flight_again = true;
-            repairs.in_flight_again += u64::from(segment.len);
+            repairs.in_flight_again += Tally::from(&*segment);
         }
         segment.retransmitted = true;
         segment.sent_at = now;
@@ -490,15 +538,19 @@ impl Scoreboard {
     /// Checks the running sums against the segments; for tests.
     #[cfg(any(test, debug_assertions))]
     pub fn check(&self) {
-        let sum = |f: &dyn Fn(&Sent) -> bool| -> u64 {
-            self.segments.iter().filter(|s| f(s)).map(|s| u64::from(s.len)).sum()
+        let sum = |f: &dyn Fn(&Sent) -> bool| -> Tally {
+            self.segments
+                .iter()
+                .filter(|s| f(s))
+                .map(Tally::from)
+                .fold(Tally::default(), |sum, one| sum + one)
         };
-        assert_eq!(self.outstanding, sum(&|_| true));
+        assert_eq!(self.outstanding, sum(&|_| true).bytes);
         let none = Repairs::default();
         let repairs = self.repairs.as_deref().unwrap_or(&none);
         assert_eq!(repairs.lost, sum(&|s| s.lost));
         assert_eq!(repairs.in_flight_again, sum(&|s| s.in_flight_again));
-        assert_eq!(repairs.sacked.bytes(), sum(&|s| s.sacked));
+        assert_eq!(repairs.sacked_tally(), sum(&|s| s.sacked));
         assert!(self.segments.iter().all(|s| !(s.sacked && (s.lost || s.in_flight_again))));
         assert!(self.segments.iter().all(|s| !s.retransmitted || s.seq < repairs.repeated_until));
     }
@@ -509,6 +561,7 @@ mod tests {
     use units::Bytes;
 
     use super::*;
+    use crate::config::CwndCounts;
     use crate::seq::Dsn;
 
     const MSS: u64 = 1460;
@@ -559,9 +612,33 @@ mod tests {
         board.retransmit(Seq(1), SimTime(50));
         let mut change = Change::default();
         board.ack(segment(1).end, &mut change);
-        assert_eq!((change.acked, change.delivered, change.oldest_clean), (2 * MSS, 2 * MSS, None));
+        assert_eq!((change.acked, change.delivered.bytes, change.oldest_clean), (2 * MSS, 2 * MSS, None));
         assert_eq!(change.latest.map(|l| l.sent_at), Some(SimTime(50)));
         assert_eq!(board.pipe(), 0);
+        board.check();
+    }
+
+    /// Ten segments of 100 bytes in windows of segments: what is SACKed, lost and sent again counts whole MSSs, and a
+    /// segment that is acknowledged in part still counts.
+    #[test]
+    fn short_segments_count_whole_ones() {
+        let mut board = Scoreboard::new(Counted::new(CwndCounts::Segments, Bytes(MSS)));
+        for n in 0..10 {
+            board.push(Sent::new(Seq(1 + n * 100), (100, false), Dsn(0), SimTime(n)));
+        }
+        let mut change = Change::default();
+        board.sack(Range::new(Seq(201), Seq(501)), &mut change);
+        assert_eq!((board.sacked_counted(), board.pipe_counted()), (3 * MSS, 7 * MSS));
+        board.mark_lost_below(Seq(201));
+        assert_eq!((board.pipe_counted(), board.not_given_up_counted()), (5 * MSS, 8 * MSS));
+        board.retransmit(Seq(1), SimTime(20));
+        assert_eq!(board.pipe_counted(), 6 * MSS);
+        board.ack(Seq(51), &mut change);
+        assert_eq!((board.outstanding(), board.outstanding_counted()), (950, 10 * MSS));
+        board.check();
+        board.ack(Seq(301), &mut change);
+        assert_eq!((board.outstanding_counted(), board.pipe_counted()), (7 * MSS, 5 * MSS));
+        assert_eq!(change.delivered, Tally { bytes: 500, segments: 5 });
         board.check();
     }
 

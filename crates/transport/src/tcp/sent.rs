@@ -2,6 +2,7 @@
 
 use units::SimTime;
 
+use super::counted::Tally;
 use super::ranges::Range;
 use crate::seq::{Dsn, Seq};
 
@@ -82,10 +83,8 @@ pub struct Delivered {
 pub struct Change {
     /// Bytes newly covered by the cumulative ACK.
     pub acked: u64,
-    /// Bytes newly delivered, cumulatively or selectively.
-    pub delivered: u64,
-    /// The same in segments.
-    pub segments: u64,
+    /// Newly delivered, cumulatively or selectively.
+    pub delivered: Tally,
     /// Bytes newly SACKed.
     pub sacked: u64,
     /// Transmission time of the oldest segment newly acknowledged, if none of them was retransmitted.
@@ -100,9 +99,9 @@ pub struct Change {
 }
 
 impl Change {
-    pub(super) fn deliver(&mut self, segment: &Sent) {
-        self.delivered += u64::from(segment.len);
-        self.segments += 1;
+    /// `segment`, of which `part` counts, has arrived.
+    pub(super) fn deliver(&mut self, segment: &Sent, part: Tally) {
+        self.delivered += part;
         let candidate =
             Delivered { end: segment.end(), sent_at: segment.sent_at, retransmitted: segment.retransmitted };
         self.highest = self.highest.max(candidate.end);

@@ -131,6 +131,7 @@ pub(super) const ACK_EVERY: Rule = rule("transport.ack_every", "2");
 pub(super) const ACK_DELAY: Rule = rule("transport.ack_delay", "\"40ms\"");
 pub(super) const QUICK_ACKS: Rule = rule("transport.quick_acks", "16");
 pub(super) const ACKS_PER_RTT: Rule = rule("transport.acks_per_rtt", "0");
+pub(super) const CWND_COUNTS: Rule = rule("transport.cwnd_counts", "\"segments\"");
 pub(super) const ACK_PUSHED: Rule = rule("transport.ack_pushed", "\"any\"");
 pub(super) const ECN: Rule = rule("transport.ecn", "false");
 pub(super) const RECOVERY: Rule = rule("transport.recovery", "\"rack\"");

@@ -8,9 +8,9 @@ use registry::{OptionValue, Options};
 use scenario::Part;
 use scenario::model::Choice;
 use transport::config::{
-    AckConfig, AckPushed, BufferConfig, ConnectionBuffer, FlightAfterTimeout, IdleRestart, LossMeans,
-    OptionConfig, PrrRule, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule,
-    SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, UdpConfig, WindowConfig,
+    AckConfig, AckPushed, BufferConfig, ConnectionBuffer, CwndCounts, FlightAfterTimeout, IdleRestart,
+    LossMeans, OptionConfig, PrrRule, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor,
+    RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, UdpConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -80,14 +80,22 @@ pub(super) fn settings(part: Part, tcp: &TcpConfig, refused: &mut Refusals) -> (
 }
 
 fn in_flight(part: Part, window: WindowConfig, refused: &mut Refusals) -> [(&'static str, String); 1] {
-    let WindowConfig { initial_window, initial_ssthresh, growth, ssthresh_from, idle_restart, flight_limit } =
-        window;
+    let WindowConfig {
+        initial_window,
+        initial_ssthresh,
+        growth,
+        ssthresh_from,
+        counts,
+        idle_restart,
+        flight_limit,
+    } = window;
     refused.unless(initial_window == 10, part, rules::INITIAL_WINDOW);
     refused.unless(initial_ssthresh == Bytes::MAX, part, rules::INITIAL_SSTHRESH);
     let Growth { slow_start_limit, byte_counting } = growth;
     refused.unless(slow_start_limit == u32::MAX, part, rules::SLOW_START);
     refused.unless(byte_counting, part, rules::BYTE_COUNTING);
     refused.unless(ssthresh_from == SsthreshFrom::Cwnd, part, rules::SSTHRESH_FROM);
+    refused.unless(counts == CwndCounts::Segments, part, rules::CWND_COUNTS);
     refused.unless(idle_restart != IdleRestart::Initial, part, rules::IDLE_RESTART);
     refused.unless(flight_limit == Bytes::MAX, part, rules::FLIGHT_LIMIT);
     let halves = u8::from(idle_restart == IdleRestart::Halving);

@@ -103,6 +103,7 @@ pub(super) const RTO_ESTIMATOR: Rule = rule("transport.rto_estimator", "\"rfc\""
 pub(super) const SYN_RETRIES: Rule = rule("transport.syn_retries", "6");
 pub(super) const QUICK_ACKS: Rule = rule("transport.quick_acks", "1; any number with ack_every = 1");
 pub(super) const ACKS_PER_RTT: Rule = rule("transport.acks_per_rtt", "0");
+pub(super) const CWND_COUNTS: Rule = rule("transport.cwnd_counts", "\"bytes\"");
 pub(super) const ACK_PUSHED: Rule = rule("transport.ack_pushed", "\"never\"");
 pub(super) const ECN: Rule = rule("transport.ecn", "false");
 pub(super) const RECOVERY: Rule =

@@ -5,9 +5,9 @@ use registry::OptionValue;
 use scenario::Part;
 use scenario::model::{Choice, Transport};
 use transport::config::{
-    AckConfig, AckPushed, BufferConfig, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig, PrrRule,
-    ReceiveCounts, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig,
-    SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
+    AckConfig, AckPushed, BufferConfig, CwndCounts, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig,
+    PrrRule, ReceiveCounts, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule,
+    SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -68,10 +68,12 @@ fn in_flight(part: Part, window: WindowConfig, refused: &mut Refusals) -> [Pair;
         initial_ssthresh,
         growth: _,
         ssthresh_from,
+        counts,
         idle_restart,
         flight_limit,
     } = window;
     refused.unless(ssthresh_from == SsthreshFrom::Flight, part, rules::SSTHRESH_FROM);
+    refused.unless(counts == CwndCounts::Bytes, part, rules::CWND_COUNTS);
     refused.unless(idle_restart == IdleRestart::Never, part, rules::IDLE_RESTART);
     refused.unless(flight_limit == Bytes::MAX, part, rules::FLIGHT_LIMIT);
     [

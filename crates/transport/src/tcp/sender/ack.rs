@@ -80,7 +80,7 @@ impl Sender {
         window_right: Seq,
         paths: Paths<'_>,
     ) -> bool {
-        let flight_before = self.board.outstanding();
+        let flight_before = self.board.outstanding_counted();
         let mut change = Change::default();
         let duplicate_report = self.take_sack_blocks(segment, &mut change);
         let advanced = self.advance(segment.ack, &mut change);
@@ -104,7 +104,7 @@ impl Sender {
             self.respond_to_ack(&ack, AckKind { advanced, duplicate }, paths);
             // A recovery that goes on has looked for losses already.
             if self.detector.kind() == Detection::Rack && self.recovery.phase() != Phase::Recovery {
-                self.detect_by_time(now, Bytes(change.delivered), paths);
+                self.detect_by_time(now, ack.delivered, paths);
             }
             self.tell_owner_of_window(&ack, paths);
         }
@@ -212,22 +212,23 @@ impl Sender {
     #[inline]
     pub(super) fn tell_owner_of_window(&mut self, ack: &Ack, paths: Paths<'_>) {
         if self.congestion.capabilities().needs.whole_window {
-            let (pipe, lost) = (Bytes(self.board.pipe()), Bytes(self.board.ever_lost()));
+            let (pipe, lost) = (Bytes(self.board.pipe_counted()), Bytes(self.board.ever_lost()));
             self.congestion.on_any_ack(&Ack { pipe, lost, ..*ack }, paths);
         }
     }
 
     fn describe(&self, now: SimTime, change: &Change, flight_before: u64, sample: Option<Nanos>) -> Ack {
-        debug_assert!(change.acked <= flight_before, "more is acknowledged than was outstanding");
+        let flight = self.board.outstanding_counted();
+        debug_assert!(flight <= flight_before, "an ACK adds to what is outstanding");
         Ack {
             now,
-            acked: Bytes(change.acked),
-            delivered: Bytes(change.delivered),
+            acked: Bytes(flight_before - flight),
+            delivered: Bytes(self.board.counted().of(change.delivered)),
             rtt: sample,
             srtt: self.rtt.srtt().unwrap_or(Nanos::ZERO),
             flight_before: Bytes(flight_before),
-            flight: Bytes(self.board.outstanding()),
-            pipe: Bytes(self.board.pipe()),
+            flight: Bytes(flight),
+            pipe: Bytes(self.board.pipe_counted()),
             lost: Bytes(self.board.ever_lost()),
             rwnd: Bytes::ZERO,
             snd_una: self.send.una().0,
@@ -259,7 +260,7 @@ impl Sender {
             return;
         }
         let pipe = self.board.pipe();
-        let room = self.in_flight() + self.send.mss() <= self.usable_window() && !self.pacer.is_held(now);
+        let room = self.in_flight() + self.full() <= self.usable_window() && !self.pacer.is_held(now);
         let short = room && self.send.unsent() == 0;
         if let Some(rate) = &mut self.delivery_rate {
             if short {
@@ -295,7 +296,7 @@ impl Sender {
     fn flight_size(&self) -> u64 {
         match (self.recovery.phase(), self.config.recovery.flight_after_timeout) {
             (Phase::Loss, FlightAfterTimeout::Retransmitted) => {
-                self.board.pipe() + self.board.sacked().bytes()
+                self.board.pipe_counted() + self.board.sacked_counted()
             }
             _ => self.detector.flight_size(&self.board),
         }

@@ -89,7 +89,7 @@ impl LossDetector {
         self.reordering.min(self.probe.deadline())
     }
 
-    /// Bytes that count against the window: pipe, or FlightSize where SACK must not count.
+    /// What counts against the window: pipe, or FlightSize where SACK must not count.
     #[inline]
     pub(super) fn in_flight(&self, board: &Scoreboard, phase: Phase) -> u64 {
         let by_flight_size = match self.kind {
@@ -100,13 +100,14 @@ impl LossDetector {
             Detection::Sack | Detection::Rack => !self.limited_transmit && phase == Phase::Open,
             Detection::Reported => false,
         };
-        if by_flight_size { board.not_given_up() } else { board.pipe() }
+        if by_flight_size { board.not_given_up_counted() } else { board.pipe_counted() }
     }
 
     /// RFC 5681's FlightSize, without what Limited Transmit has added (RFC 3042).
     pub(super) fn flight_size(&self, board: &Scoreboard) -> u64 {
-        debug_assert!(self.limited_sent <= board.outstanding(), "Limited Transmit is part of what is out");
-        board.outstanding().saturating_sub(self.limited_sent)
+        let outstanding = board.outstanding_counted();
+        debug_assert!(self.limited_sent <= outstanding, "Limited Transmit is part of what is out");
+        outstanding.saturating_sub(self.limited_sent)
     }
 
     /// A duplicate ACK outside recovery.

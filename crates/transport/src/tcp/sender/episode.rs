@@ -71,7 +71,7 @@ impl Sender {
 
     /// PRR begins. `cwnd` is the window before the loss.
     fn begin_reduction(&mut self, cwnd: Bytes, delivered: Bytes) {
-        let before = Before { flight: Bytes(self.board.outstanding()), cwnd };
+        let before = Before { flight: Bytes(self.board.outstanding_counted()), cwnd };
         self.recovery.begin_reduction(self.config.recovery.prr_rule, before);
         self.spread_reduction(News { delivered, safe: false });
     }
@@ -79,7 +79,7 @@ impl Sender {
     /// PRR: what may be sent now is proportional to what was delivered.
     fn spread_reduction(&mut self, news: News) {
         if self.config.recovery.prr {
-            let (pipe, ssthresh) = (Bytes(self.board.pipe()), Bytes(self.congestion.cwnd()));
+            let (pipe, ssthresh) = (Bytes(self.board.pipe_counted()), Bytes(self.congestion.cwnd()));
             self.recovery.spread_reduction(news, pipe, ssthresh, Bytes(self.send.mss()));
         }
     }
@@ -137,7 +137,7 @@ impl Sender {
             self.congestion.set_window(Bytes(window), None);
         } else if inflated && !self.keeps_window() {
             // RFC 6582 full acknowledgement, option 1: no burst of what the full ACK has freed.
-            let flight = self.board.outstanding().max(self.send.mss()) + self.send.mss();
+            let flight = self.board.outstanding_counted().max(self.send.mss()) + self.send.mss();
             let window = self.congestion.cwnd().min(flight);
             self.congestion.set_window(Bytes(window), None);
         }

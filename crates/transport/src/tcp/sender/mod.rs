@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `sequence.rs` | the stream in sequence numbers: snd_una, snd_nxt, data that waits |
 //! | `window.rs` | the peer's receive window, persist timer |
-//! | `../scoreboard.rs` | what is outstanding, SACKed, lost |
+//! | `../scoreboard.rs` | what is outstanding, SACKed, lost, and how a window counts it |
 //! | `detector.rs` | how a loss is recognised: duplicate ACKs, SACK, RACK with `probe.rs` |
 //! | `recovery.rs` | the loss episode and its window, PRR |
 //! | `retransmission.rs` | the retransmission timer |
@@ -49,6 +49,7 @@ use std::sync::Arc;
 use congestion::{CongestionControl, PathView, Paths};
 use units::{Bytes, Nanos, SimTime};
 
+use super::counted::Counted;
 use super::delivery_rate::DeliveryRate;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
@@ -109,7 +110,7 @@ impl Sender {
         let has_timer = policy.as_deref().is_none_or(|policy| policy.has_retransmission_timer());
         Self {
             rtt: RttEstimator::new(config.timers.rto),
-            board: Scoreboard::default(),
+            board: Scoreboard::new(Counted::new(config.window.counts, mss)),
             send: SendSequence::new(mss, mapped),
             window: SendWindow::new(config.window.flight_limit, mss),
             detector: LossDetector::new(&config),
@@ -193,10 +194,16 @@ impl Sender {
         self.window.edge(self.send.una(), beyond)
     }
 
-    /// Bytes that count against the window.
+    /// What counts against the window.
     #[inline]
     fn in_flight(&self) -> u64 {
         self.detector.in_flight(&self.board, self.recovery.phase())
+    }
+
+    /// What a full segment counts against the window.
+    #[inline]
+    fn full(&self) -> u64 {
+        self.board.counted().one(self.send.mss())
     }
 
     fn is_cwnd_limited(&self) -> bool {
@@ -286,7 +293,7 @@ impl Sender {
     pub fn fills_window(&self) -> bool {
         self.state() == SenderState::SlowStart
             && self.unsent() > 0
-            && self.pipe() + self.unsent() >= self.congestion.cwnd()
+            && self.board.pipe_counted() + self.unsent() >= self.congestion.cwnd()
     }
 
     /// State, as recorders name it.

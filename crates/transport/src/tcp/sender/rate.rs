@@ -97,7 +97,7 @@ impl Sender {
         }
         let cwnd = self.congestion.cwnd();
         let gain = if cwnd < self.congestion.ssthresh() / 2 { SLOW_START_GAIN } else { AVOIDANCE_GAIN };
-        let window = u128::from(cwnd.max(self.board.outstanding()));
+        let window = u128::from(cwnd.max(self.board.outstanding_counted()));
         let rate = window * 8 * 1_000_000_000 * gain / 100 / u128::from(srtt.0);
         Some(BitsPerSecond(u64::try_from(rate).unwrap_or(u64::MAX)).max(BYTE_PER_SECOND))
     }

@@ -24,7 +24,7 @@ impl Sender {
         let Some(policy) = self.policy.as_deref_mut().filter(|policy| policy.reads(signal)) else {
             return false;
         };
-        let flight_before = self.board.outstanding();
+        let flight_before = self.board.outstanding_counted();
         let mut change = Change::default();
         let ack = segment.ack;
         let advanced = ack > self.send.una();

@@ -61,7 +61,8 @@ impl Sender {
     #[inline(always)]
     pub(super) fn windows_have_room_for(&self, len: u64) -> bool {
         if self.usual.is_open() {
-            return self.board.outstanding() + len <= self.congestion.cwnd()
+            return self.board.outstanding_counted() + self.board.counted().one(len)
+                <= self.congestion.cwnd()
                 && Seq(self.send.nxt().0 + len) <= self.right_edge();
         }
         self.cwnd_has_room_for(len) && Seq(self.send.nxt().0 + len) <= self.right_edge()
@@ -71,7 +72,7 @@ impl Sender {
     #[inline]
     pub(super) fn cwnd_has_room_for(&self, len: u64) -> bool {
         self.recovery.phase() != Phase::Loss
-            && self.in_flight() + len <= self.usable_window() + self.limited_transmit_allowance()
+            && self.has_room_beside(self.in_flight(), len, self.usable_window())
     }
 
     /// Halves the window, and the threshold if the window had reached it (Raiciu et al., NSDI 2012, section 4).

@@ -89,7 +89,7 @@ impl Sender {
         }
         let (window, flight) = (self.usable_window(), self.in_flight());
         if let Some(lost) = self.board.next_lost() {
-            let fits = flight + u64::from(lost.len) <= window || flight == 0;
+            let fits = flight + self.board.counted().one(u64::from(lost.len)) <= window || flight == 0;
             if fits || self.resends_at_once() {
                 return Some(self.resend(now, lost));
             }
@@ -123,21 +123,27 @@ impl Sender {
             // Sender-side silly window avoidance (RFC 1122 4.2.3.4).
             if !self.window.permits_fragment(usable) {
                 self.start_persist(now);
-                let full = flight + len > window + self.limited_transmit_allowance();
+                let full = !self.has_room_beside(flight, len, window);
                 return self.wait(if full { self.limit_of_window() } else { Limit::ReceiveWindow });
             }
             len = usable;
         }
-        if flight + len > window + self.limited_transmit_allowance() {
+        if !self.has_room_beside(flight, len, window) {
             return self.wait(self.limit_of_window());
         }
         if self.nagle_forbids(len) {
             return self.wait(Limit::Application);
         }
         if self.recovery.is_open() {
-            self.detector.count_limited_transmit(len);
+            self.detector.count_limited_transmit(self.board.counted().one(len));
         }
         Some(self.send_new(now, len))
+    }
+
+    /// A window of `window` bytes has room for `len` new bytes beside what is in flight.
+    #[inline]
+    pub(super) fn has_room_beside(&self, flight: u64, len: u64, window: u64) -> bool {
+        flight + self.board.counted().one(len) <= window + self.limited_transmit_allowance()
     }
 
     /// RFC 3042: what duplicate ACKs let out beyond the window.
@@ -185,7 +191,7 @@ impl Sender {
         }
         self.board.push(sent);
         self.activity.sent(now, len, false);
-        self.recovery.sent(u64::from(len));
+        self.note_payload(len);
         self.judge_window_usage();
         self.start_timers_after_send(now, true);
         self.after_transmission(now, len);
@@ -219,7 +225,7 @@ impl Sender {
     #[inline]
     fn judge_window_usage(&mut self) {
         let flight = self.in_flight();
-        let limited = flight + self.send.mss() > self.usable_window();
+        let limited = flight + self.full() > self.usable_window();
         self.activity.judge((self.send.una(), self.send.nxt()), flight, limited);
     }
 
@@ -234,6 +240,14 @@ impl Sender {
         self.check();
     }
 
+    /// PRR counts the payload that leaves.
+    #[inline]
+    pub(super) fn note_payload(&mut self, len: u32) {
+        if len > 0 {
+            self.recovery.sent(self.board.counted().one(u64::from(len)));
+        }
+    }
+
     fn resend(&mut self, now: SimTime, segment: Sent) -> Transmission {
         self.recovery.resent(segment.end());
         self.retransmit(now, segment)
@@ -243,7 +257,7 @@ impl Sender {
         self.board.retransmit(segment.seq, now);
         let len = segment.len - u32::from(segment.fin);
         self.activity.sent(now, len, true);
-        self.recovery.sent(u64::from(len));
+        self.note_payload(len);
         if let Some(rate) = &mut self.delivery_rate {
             rate.on_resend(segment.end());
         }
@@ -255,7 +269,7 @@ impl Sender {
     /// RFC 6675 NextSeg rules 3 and 4: with nothing better to send, fill holes that are not yet deemed lost, and
     /// rescue the end of the window once.
     fn fill_hole(&mut self, now: SimTime, window: u64, flight: u64) -> Option<Transmission> {
-        if flight + self.send.mss() > window {
+        if flight + self.full() > window {
             return None;
         }
         let (segment, kind) = self.recovery.next_hole(&self.board, self.send.una())?;

@@ -97,7 +97,7 @@ impl Sender {
         let una = segment.ack;
         let advanced = una > self.send.una();
         if advanced {
-            let flight_before = self.board.outstanding();
+            let flight_before = self.board.outstanding_counted();
             let acked = self.board.ack_clean(una);
             self.send.acknowledge(una);
             self.window.offer(una, window_right);
@@ -127,7 +127,7 @@ impl Sender {
         (flight_before, sample): (u64, Option<Nanos>),
         window_right: Seq,
     ) -> Ack {
-        let flight = Bytes(self.board.outstanding());
+        let flight = Bytes(self.board.outstanding_counted());
         let acked = Bytes(flight_before) - flight;
         Ack {
             now,
@@ -215,7 +215,7 @@ impl Sender {
         if len != full || self.send.nxt() + Bytes(full) > self.right_edge() {
             return Prospect::Unknown;
         }
-        if self.board.outstanding() + full > self.congestion.cwnd() {
+        if self.board.outstanding_counted() + self.full() > self.congestion.cwnd() {
             return Prospect::Nothing(Limit::CongestionWindow);
         }
         Prospect::Segment
@@ -224,7 +224,7 @@ impl Sender {
     /// The congestion window has no room for a full segment, and nothing odd is going on.
     #[inline]
     pub fn is_filled(&self) -> bool {
-        self.usual.is_open() && self.board.outstanding() + self.send.mss() > self.congestion.cwnd()
+        self.usual.is_open() && self.board.outstanding_counted() + self.full() > self.congestion.cwnd()
     }
 
     /// True if `next` would find nothing now; then the limit is noted as by `next`.
@@ -268,9 +268,9 @@ impl Sender {
         let (len, seq, dsn) = (len as u32, fresh.seq, fresh.dsn);
         self.board.push(Sent::new(seq, (len, false), dsn, now));
         self.activity.sent(now, len, false);
-        self.recovery.sent(u64::from(len));
-        let flight = self.board.outstanding();
-        let limited = flight + self.send.mss() > self.congestion.cwnd();
+        self.note_payload(len);
+        let flight = self.board.outstanding_counted();
+        let limited = flight + self.full() > self.congestion.cwnd();
         self.activity.judge((self.send.una(), self.send.nxt()), flight, limited);
         self.window.pause_persist();
         if !self.timer.is_running() {
