@@ -521,6 +521,7 @@ fn recovery(keys: &Table) -> Option<RecoveryConfig> {
         multiple_fast_retransmits: keys.flag("multiple_fast_retransmits").unwrap_or(false),
         flight_after_timeout: flight,
         prr_rule: rule,
+        undo_rule: keys.read("undo_rule").unwrap_or_default(),
         prr, dupthresh, limited_transmit, loss_means,
     }))
 }

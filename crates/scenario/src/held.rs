@@ -7,7 +7,7 @@ use congestion::SsthreshFrom;
 use transport::AbortForm;
 use transport::config::{
     AckPushed, CwndCounts, FlightAfterTimeout, IdleRestart, LossMeans, PacingRule, PrrRule, Reassembly,
-    ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule,
+    ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule, UndoRule,
 };
 use transport::sctp::config::{
     BufferSplit, EagerSack, FastRetransmit, InitialWindow, Occupancy, Reductions, RetransmissionPolicy,
@@ -75,6 +75,7 @@ words! {
     CwndCounts { "bytes" => Self::Bytes, "segments" => Self::Segments }
     AckPushed { "never" => Self::Never, "short" => Self::Short, "any" => Self::Any }
     PacingRule { "ideal" => Self::Ideal, "linux" => Self::Linux }
+    UndoRule { "never" => Self::Never, "linux" => Self::Linux }
     PrrRule { "rfc" => Self::Rfc, "linux" => Self::Linux }
     FlightAfterTimeout { "retransmitted" => Self::Retransmitted, "outstanding" => Self::Outstanding }
     ReceiveCounts {

@@ -120,7 +120,9 @@ mod tests {
     /// The keys that a profile may leave out have a meaning without it.
     #[test]
     fn a_profile_may_have_any_setting_of_the_timer_and_of_recovery() {
-        for name in ["rto_estimator", "multiple_fast_retransmits", "flight_after_timeout", "prr_rule"] {
+        for name in
+            ["rto_estimator", "multiple_fast_retransmits", "flight_after_timeout", "prr_rule", "undo_rule"]
+        {
             let key = TRANSPORT.key(name).expect("a key");
             assert!(matches!(key.default, Fallback::Profile), "{name} ignores the profile");
         }

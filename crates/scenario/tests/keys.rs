@@ -137,6 +137,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "timestamps", "flow.upload.transport.timestamps", "false"),
     ("transport", "recovery", "flow.upload.transport.recovery", "sack"),
     ("transport", "prr", "flow.upload.transport.prr", "false"),
+    ("transport", "undo_rule", "flow.upload.transport.undo_rule", "never"),
     ("transport", "prr_rule", "flow.upload.transport.prr_rule", "rfc"),
     ("transport", "pacing_rule", "flow.upload.transport.pacing_rule", "ideal"),
     ("transport", "dupthresh", "flow.upload.transport.dupthresh", "4"),

@@ -11,7 +11,7 @@ use transport::config::{
     AckConfig, AckPushed, BufferConfig, ConnectionBuffer, CwndCounts, FlightAfterTimeout, IdleRestart,
     LossMeans, OptionConfig, PacingRule, PrrRule, ReceiveCounts, RecoveryConfig, RecoveryKind, Reinjection,
     Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig,
-    TimerConfig, WindowConfig,
+    TimerConfig, UndoRule, WindowConfig,
 };
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
@@ -74,6 +74,7 @@ fn linux() {
             reliability: Reliability::Acknowledged,
             prr: true,
             prr_rule: PrrRule::Linux,
+            undo_rule: UndoRule::Linux,
             dupthresh: 3,
             loss_means: LossMeans::Congestion,
             limited_transmit: true,
@@ -168,6 +169,7 @@ fn ns3() {
             reliability: Reliability::Acknowledged,
             prr: false,
             prr_rule: PrrRule::Rfc,
+            undo_rule: UndoRule::Never,
             dupthresh: 3,
             loss_means: LossMeans::Congestion,
             limited_transmit: false,
@@ -219,6 +221,7 @@ fn opnet2007() {
             reliability: Reliability::Acknowledged,
             prr: false,
             prr_rule: PrrRule::Rfc,
+            undo_rule: UndoRule::Never,
             dupthresh: 3,
             loss_means: LossMeans::Congestion,
             limited_transmit: false,
@@ -274,6 +277,7 @@ fn rfc() {
             reliability: Reliability::Acknowledged,
             prr: true,
             prr_rule: PrrRule::Rfc,
+            undo_rule: UndoRule::Never,
             dupthresh: 3,
             loss_means: LossMeans::Congestion,
             limited_transmit: true,
@@ -324,6 +328,7 @@ fn space(ack: AckConfig, reliability: Reliability, loss_means: LossMeans) -> Tcp
             kind: RecoveryKind::NewReno,
             prr: false,
             prr_rule: PrrRule::Rfc,
+            undo_rule: UndoRule::Never,
             dupthresh: 3,
             loss_means,
             limited_transmit: false,
@@ -487,9 +492,9 @@ fn each_is_complete_and_listed() {
     );
     for profile in &all {
         assert!(!profile.summary.is_empty() && !profile.source.is_empty(), "{}", profile.name);
-        // All keys of TCP; only `receive_buffer_max`, `prr_rule`, `pacing_rule`, `ack_pushed` and `cwnd_counts` may be missing. Then what differs for subflows.
+        // All keys of TCP; only `receive_buffer_max`, `prr_rule`, `pacing_rule`, `ack_pushed`, `cwnd_counts` and `undo_rule` may be missing. Then what differs for subflows.
         let plain = profile.values.iter().filter(|(key, _)| !key.contains('.')).count();
-        assert!((39..=45).contains(&plain), "{}: {plain}", profile.name);
+        assert!((39..=46).contains(&plain), "{}: {plain}", profile.name);
         let multipath = profile.values.iter().any(|(key, _)| key == "mptcp.scheduler");
         assert_eq!(multipath, !["scps", "stp"].contains(&profile.name), "{}", profile.name);
     }

@@ -121,6 +121,8 @@ pub struct RecoveryConfig {
     pub multiple_fast_retransmits: bool,
     /// FlightSize while what a timeout has given up is sent again.
     pub flight_after_timeout: FlightAfterTimeout,
+    /// Whether a reduction that proves needless is taken back.
+    pub undo_rule: UndoRule,
     /// How the sender takes a loss.
     pub loss_means: LossMeans,
 }
@@ -307,6 +309,16 @@ pub enum RecoveryKind {
     Sack,
     /// RFC 8985: RACK-TLP, by time.
     Rack,
+}
+
+/// Whether a reduction of the window that proves needless is taken back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UndoRule {
+    /// No, but for a controller that takes back timeouts itself.
+    #[default]
+    Never,
+    /// As Linux does: by echoed timestamps, and by duplicates that are reported.
+    Linux,
 }
 
 /// How the sender takes a loss.
@@ -561,6 +573,7 @@ impl Default for RecoveryConfig {
             limited_transmit: true,
             multiple_fast_retransmits: false,
             flight_after_timeout: FlightAfterTimeout::Retransmitted,
+            undo_rule: UndoRule::Never,
             loss_means: LossMeans::Congestion,
         }
     }

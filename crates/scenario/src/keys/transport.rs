@@ -3,7 +3,7 @@
 use congestion::SsthreshFrom;
 use transport::config::{
     AckPushed, CwndCounts, FlightAfterTimeout, IdleRestart, LossMeans, PacingRule, PrrRule, Reassembly,
-    ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule,
+    ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule, UndoRule,
 };
 use transport::sctp::config::{
     BufferSplit, EagerSack, FastRetransmit, Occupancy, Reductions, RetransmissionPolicy, TimerDefects,
@@ -237,6 +237,14 @@ pub(crate) static TRANSPORT: Section = Section {
             default: Fallback::Profile,
             doc: "with `prr`: that of RFC 6937 with the slow-start reduction bound, or that of Linux, which takes the window in place of \
                   the flight and sends no more than is delivered until an ACK advances without a further loss; RFC 6937 if absent",
+            only: &["tcp", "mptcp"],
+        },
+        Key {
+            name: "undo_rule",
+            kind: words(UndoRule::WORDS),
+            default: Fallback::Profile,
+            doc: "a reduction that proves needless is never taken back, or as in Linux: when an ACK echoes a timestamp from before the \
+                  first retransmission, or each retransmission is reported as a duplicate; `never` if absent",
             only: &["tcp", "mptcp"],
         },
         tcp(

@@ -2,7 +2,8 @@
 //! fast recovery instead of a timeout.
 //!
 //! Deviations: the minimum RTT is this sender's windowed one; the reordering timer fires when the first segment is
-//! due, not the last; an ACK is taken for that of the original if it comes a sixteenth before the minimum RTT, not
+//! due, not the last; an ACK that advances while nothing is SACKed or being repaired shows no loss, as in Linux
+//! (`tcp_ack_is_dubious`); an ACK is taken for that of the original if it comes a sixteenth before the minimum RTT, not
 //! the least bit before.
 
 use units::{Nanos, SimTime};
@@ -24,7 +25,7 @@ const PERSIST: u32 = 16;
 pub struct Rack {
     /// Transmission time and end of the most recently sent segment that was delivered.
     latest: (SimTime, Seq),
-    /// Its round-trip time.
+    /// Round-trip time of the newest segment that the last ACK delivered.
     rtt: Nanos,
     reordering_seen: bool,
     /// Highest sequence number delivered.
@@ -79,10 +80,8 @@ impl Rack {
     pub fn on_clean_ack(&mut self, now: SimTime, (sent_at, end): (SimTime, Seq)) {
         debug_assert!(self.forward_ack < end, "delivered in order, and yet below what was delivered");
         self.forward_ack = end;
-        if (sent_at, end) > self.latest {
-            self.latest = (sent_at, end);
-            self.rtt = now - sent_at;
-        }
+        self.rtt = now - sent_at;
+        self.latest = self.latest.max((sent_at, end));
     }
 
     fn advance(&mut self, now: SimTime, delivered: Delivered, min_rtt: Nanos) {
@@ -92,10 +91,8 @@ impl Rack {
             // The ACK is of the original: it says nothing about the retransmission.
             return;
         }
-        if (delivered.sent_at, delivered.end) > self.latest {
-            self.latest = (delivered.sent_at, delivered.end);
-            self.rtt = rtt;
-        }
+        self.rtt = rtt;
+        self.latest = self.latest.max((delivered.sent_at, delivered.end));
     }
 
     /// The receiver reported a duplicate: the reordering window was too small, once per round.
@@ -129,12 +126,6 @@ impl Rack {
     #[inline]
     pub fn nothing_is_late(&self, board: &Scoreboard) -> bool {
         board.starts_after(self.latest)
-    }
-
-    /// The same of a clean scoreboard.
-    #[inline]
-    pub fn nothing_clean_is_late(&self, board: &Scoreboard) -> bool {
-        board.clean_starts_after(self.latest)
     }
 
     /// Step 5: marks late segments. Returns whether any was marked, and when to look again (`NEVER`: no need).

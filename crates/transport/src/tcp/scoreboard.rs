@@ -155,6 +155,11 @@ impl Scoreboard {
         self.repairs.as_deref().map_or(&NO_RANGES, |repairs| &repairs.sacked)
     }
 
+    /// Segments whose retransmissions are in the network.
+    pub fn segments_in_flight_again(&self) -> u64 {
+        self.repairs.as_deref().map_or(0, |repairs| repairs.in_flight_again.segments)
+    }
+
     /// Bytes deemed lost and not yet delivered.
     pub fn lost(&self) -> u64 {
         self.repairs.as_deref().map_or(0, |repairs| repairs.lost.bytes)
@@ -368,13 +373,7 @@ impl Scoreboard {
         let none_again = self.repairs.as_deref().is_none_or(|repairs| repairs.again.is_empty());
         none_again
             && self.segments.front().is_none_or(|s| !s.retransmitted && !s.sacked)
-            && self.clean_starts_after(latest)
-    }
-
-    /// The same of a clean scoreboard.
-    #[inline(always)]
-    pub fn clean_starts_after(&self, latest: (SimTime, Seq)) -> bool {
-        self.segments.front().is_none_or(|s| (s.sent_at, s.end()) >= latest)
+            && self.segments.front().is_none_or(|s| (s.sent_at, s.end()) >= latest)
     }
 
     /// RACK (RFC 8985 section 6.2 step 5): marks what was sent before `latest` (transmission time and end of a

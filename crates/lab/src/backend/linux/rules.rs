@@ -136,6 +136,7 @@ pub(super) const ACK_PUSHED: Rule = rule("transport.ack_pushed", "\"any\"");
 pub(super) const ECN: Rule = rule("transport.ecn", "false");
 pub(super) const RECOVERY: Rule = rule("transport.recovery", "\"rack\"");
 pub(super) const PRR: Rule = rule("transport.prr", "true");
+pub(super) const UNDO_RULE: Rule = rule("transport.undo_rule", "\"linux\"");
 pub(super) const PRR_RULE: Rule = rule("transport.prr_rule", "\"linux\"");
 pub(super) const DUPTHRESH: Rule = rule("transport.dupthresh", "3");
 pub(super) const LIMITED_TRANSMIT: Rule = rule("transport.limited_transmit", "true");

@@ -10,7 +10,8 @@ use scenario::model::Choice;
 use transport::config::{
     AckConfig, AckPushed, BufferConfig, ConnectionBuffer, CwndCounts, FlightAfterTimeout, IdleRestart,
     LossMeans, OptionConfig, PrrRule, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor,
-    RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, UdpConfig, WindowConfig,
+    RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, UdpConfig, UndoRule,
+    WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -133,12 +134,14 @@ fn repair(part: Part, recovery: RecoveryConfig, refused: &mut Refusals) {
         limited_transmit,
         multiple_fast_retransmits,
         flight_after_timeout,
+        undo_rule,
         loss_means,
     } = recovery;
     let rack = reliability == Reliability::Acknowledged && kind == RecoveryKind::Rack;
     refused.unless(rack, part, rules::RECOVERY);
     refused.unless(prr, part, rules::PRR);
     refused.unless(prr_rule == PrrRule::Linux, part, rules::PRR_RULE);
+    refused.unless(undo_rule == UndoRule::Linux, part, rules::UNDO_RULE);
     refused.unless(dupthresh == 3, part, rules::DUPTHRESH);
     refused.unless(limited_transmit, part, rules::LIMITED_TRANSMIT);
     refused.unless(!multiple_fast_retransmits, part, rules::MULTIPLE_FAST_RETRANSMITS);

@@ -108,6 +108,7 @@ pub(super) const ACK_PUSHED: Rule = rule("transport.ack_pushed", "\"never\"");
 pub(super) const ECN: Rule = rule("transport.ecn", "false");
 pub(super) const RECOVERY: Rule =
     rule("transport.recovery", "\"sack\" with sack and prr, or \"newreno\" without both");
+pub(super) const UNDO_RULE: Rule = rule("transport.undo_rule", "\"never\"");
 pub(super) const PRR_RULE: Rule = rule("transport.prr_rule", "\"rfc\"");
 pub(super) const PACING: Rule = rule("transport.pacing", "false");
 pub(super) const LOSS_MEANS: Rule = rule("transport.loss_means", "\"congestion\"");

@@ -7,7 +7,7 @@ use scenario::model::{Choice, Transport};
 use transport::config::{
     AckConfig, AckPushed, BufferConfig, CwndCounts, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig,
     PrrRule, ReceiveCounts, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule,
-    SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, WindowConfig,
+    SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, UndoRule, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -102,10 +102,12 @@ fn repair(part: Part, recovery: RecoveryConfig, sack: bool, refused: &mut Refusa
         limited_transmit,
         multiple_fast_retransmits,
         flight_after_timeout,
+        undo_rule,
         loss_means,
     } = recovery;
     refused.unless(loss_means == LossMeans::Congestion, part, rules::LOSS_MEANS);
     refused.unless(!prr || prr_rule == PrrRule::Rfc, part, rules::PRR_RULE);
+    refused.unless(undo_rule == UndoRule::Never, part, rules::UNDO_RULE);
     refused.unless(!multiple_fast_retransmits, part, rules::MULTIPLE_FAST_RETRANSMITS);
     let retransmitted = flight_after_timeout == FlightAfterTimeout::Retransmitted;
     refused.unless(retransmitted, part, rules::FLIGHT_AFTER_TIMEOUT);

@@ -81,6 +81,7 @@ impl Sender {
         paths: Paths<'_>,
     ) -> bool {
         let flight_before = self.board.outstanding_counted();
+        let calm = self.recovery.is_open() && self.board.sacked().is_empty();
         let mut change = Change::default();
         let duplicate_report = self.take_sack_blocks(segment, &mut change);
         let advanced = self.advance(segment.ack, &mut change);
@@ -89,6 +90,7 @@ impl Sender {
         if advanced && self.recovery.phase() == Phase::Loss {
             self.undo_spurious_timeout(segment);
         }
+        let resumed = self.take_back_reduction(segment, advanced);
         if self.detector.kind() == Detection::Rack {
             let (una, nxt) = (self.send.una(), self.send.nxt());
             let ack = ProbeAck { ack: segment.ack, una, nxt, duplicate: duplicate_report, advanced };
@@ -102,9 +104,13 @@ impl Sender {
                 self.congestion.on_dup_ack(now);
             }
             self.respond_to_ack(&ack, AckKind { advanced, duplicate }, paths);
-            // A recovery that goes on has looked for losses already.
-            if self.detector.kind() == Detection::Rack && self.recovery.phase() != Phase::Recovery {
-                self.detect_by_time(now, ack.delivered, paths);
+            let doubtful = !calm || !advanced || change.sacked > 0 || duplicate_report.is_some();
+            match self.detector.kind() {
+                // A recovery that goes on has looked for losses already.
+                Detection::Rack if self.recovery.phase() == Phase::Recovery => {}
+                Detection::Rack if doubtful && !resumed => self.detect_by_time(now, ack.delivered, paths),
+                Detection::Rack => self.detector.forget_reordering(),
+                _ => {}
             }
             self.tell_owner_of_window(&ack, paths);
         }
@@ -143,6 +149,9 @@ impl Sender {
         for block in &blocks[usize::from(is_duplicate)..] {
             self.board.sack(Range::new(block.start.max(una), block.end), change);
         }
+        if is_duplicate {
+            self.note_duplicate(first);
+        }
         is_duplicate.then_some(first)
     }
 
@@ -170,7 +179,7 @@ impl Sender {
         if from.is_never() || echo >= from {
             return;
         }
-        self.recovery.undo();
+        self.recovery.forget();
         self.board.forget_losses();
         self.congestion.on_spurious_timeout();
     }

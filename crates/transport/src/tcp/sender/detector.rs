@@ -198,20 +198,14 @@ impl LossDetector {
         debug_assert!(self.is_calm());
         if self.kind == Detection::Rack {
             self.rack.on_clean_ack(now, (acked.newest_sent_at, una));
+            self.forget_reordering();
         }
     }
 
-    /// True if RACK has nothing to wait for: all that is outstanding was sent after what has been delivered. `clean`: nothing is
-    /// lost, SACKed or retransmitted.
+    /// RACK waits for nothing.
     #[inline]
-    pub(super) fn finds_nothing_late(&mut self, board: &Scoreboard, clean: bool) -> bool {
-        let rack = &self.rack;
-        let nothing = if clean { rack.nothing_clean_is_late(board) } else { rack.nothing_is_late(board) };
-        debug_assert_eq!(nothing, rack.nothing_is_late(board), "clean or not, it is the same");
-        if nothing {
-            self.reordering = SimTime::NEVER;
-        }
-        nothing
+    pub(super) fn forget_reordering(&mut self) {
+        self.reordering = SimTime::NEVER;
     }
 
     /// RACK marks what is late. Returns true if anything was marked. `repairing`: a loss episode is under way.
@@ -222,7 +216,8 @@ impl LossDetector {
         rtt: &RttEstimator,
         (repairing, mss): (bool, u64),
     ) -> bool {
-        if self.finds_nothing_late(board, false) {
+        if self.rack.nothing_is_late(board) {
+            self.forget_reordering();
             return false;
         }
         let input = self.rack_input(now, board, rtt, (repairing, mss));

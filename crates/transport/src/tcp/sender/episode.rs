@@ -44,6 +44,7 @@ impl Sender {
 
     /// A loss episode begins; `delivered` is the bytes that this ACK delivered.
     pub(super) fn enter_recovery(&mut self, now: SimTime, delivered: Bytes, paths: Paths<'_>) {
+        self.remember_window();
         let before = Bytes(self.congestion.cwnd());
         self.congestion.on_loss(&self.loss_event(now, true), paths);
         let (una, nxt, cwnd) = (self.send.una(), self.send.nxt(), self.congestion.cwnd());

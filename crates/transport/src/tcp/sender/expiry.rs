@@ -117,6 +117,7 @@ impl Sender {
         // ssthresh has already been reduced for data that was sent before the present fast recovery.
         let reduced = self.recovery.phase() == Phase::Recovery;
         let may_be_undone = self.recovery.is_open() && self.congestion.capabilities().spurious_timeouts;
+        self.remember_window_of_timeout();
         let event = self.loss_event(now, first && !reduced);
         self.congestion.on_rto(&event, paths);
         // Losses mean corruption: the link is down rather than full. Asks at a steady pace whether it is back.

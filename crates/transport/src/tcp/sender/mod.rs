@@ -16,7 +16,7 @@
 //! | `activity.rs` | counters, use of the window, the present limit |
 //!
 //! Operations on several of them are here: `ack.rs` (an ACK arrives), `report.rs` (a report of a transport over space
-//! links arrives), `episode.rs` (a loss episode begins, goes on, ends), `expiry.rs` (a timer fires), `transmit.rs` (the
+//! links arrives), `episode.rs` (a loss episode begins, goes on, ends), `expiry.rs` (a timer fires), `undo.rs` (an episode proves needless), `transmit.rs` (the
 //! next segment), `limit.rs` (why there is none), `rate.rs` (pacing rate), `stream.rs` (data is given and taken back).
 //!
 //! The usual ACK and the usual segment take a way of their own, `usual.rs`.
@@ -41,6 +41,7 @@ mod sequence;
 mod state;
 mod stream;
 mod transmit;
+mod undo;
 mod usual;
 mod window;
 

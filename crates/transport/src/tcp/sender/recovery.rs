@@ -5,6 +5,7 @@ use units::Bytes;
 use super::super::prr::{Before, News, Prr};
 use super::super::scoreboard::Scoreboard;
 use super::super::sent::Sent;
+use super::undo::Undo;
 use crate::config::PrrRule;
 use crate::seq::Seq;
 
@@ -32,6 +33,8 @@ pub(super) struct Recovery {
     forced: bool,
     /// The present fast recovery, or the last one.
     fast: Option<Box<FastRecovery>>,
+    /// What may be taken back; `None` before the first episode, and where nothing is.
+    undo: Option<Box<Undo>>,
 }
 
 /// Limits of a fast recovery.
@@ -48,7 +51,7 @@ struct FastRecovery {
 
 impl Recovery {
     pub(super) fn new() -> Self {
-        Self { phase: Phase::Open, until: None, partial_seen: false, forced: false, fast: None }
+        Self { phase: Phase::Open, until: None, partial_seen: false, forced: false, fast: None, undo: None }
     }
 
     #[inline]
@@ -204,8 +207,23 @@ impl Recovery {
         self.phase = Phase::Open;
     }
 
+    /// What may be taken back of the present episode, or the last one.
+    #[inline]
+    pub(super) fn undo(&mut self) -> Option<&mut Undo> {
+        self.undo.as_deref_mut()
+    }
+
+    /// What is deemed lost has probably arrived: it is not sent again for the moment.
+    pub(super) fn holds_back(&self) -> bool {
+        self.phase == Phase::Recovery && self.undo.as_deref().is_some_and(Undo::holds)
+    }
+
+    pub(super) fn undo_or_insert(&mut self, nothing: Undo) -> &mut Undo {
+        self.undo.get_or_insert_with(|| Box::new(nothing))
+    }
+
     /// The timeout was needless: as if there had been no episode.
-    pub(super) fn undo(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.end();
         self.until = None;
     }

@@ -88,7 +88,9 @@ impl Sender {
             return Some(probe);
         }
         let (window, flight) = (self.usable_window(), self.in_flight());
-        if let Some(lost) = self.board.next_lost() {
+        if !self.recovery.holds_back()
+            && let Some(lost) = self.board.next_lost()
+        {
             let fits = flight + self.board.counted().one(u64::from(lost.len)) <= window || flight == 0;
             if fits || self.resends_at_once() {
                 return Some(self.resend(now, lost));
@@ -255,6 +257,7 @@ impl Sender {
 
     fn retransmit(&mut self, now: SimTime, segment: Sent) -> Transmission {
         self.board.retransmit(segment.seq, now);
+        self.note_resent(now);
         let len = segment.len - u32::from(segment.fin);
         self.activity.sent(now, len, true);
         self.note_payload(len);

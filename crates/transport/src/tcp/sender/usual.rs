@@ -10,7 +10,6 @@ use units::{Bytes, Nanos, SimTime};
 
 use super::super::sent::Sent;
 use super::Sender;
-use super::detector::Detection;
 use super::sequence::Fresh;
 use super::transmit::Transmission;
 use crate::config::{Reliability, TcpConfig};
@@ -111,7 +110,6 @@ impl Sender {
             self.detector.on_clean_ack(now, acked, una);
             let ack = self.describe_usual(now, (flight_before, sample), window_right);
             self.congestion.on_ack(&ack, paths);
-            self.detect_after_usual_ack(now, ack.delivered, paths);
             self.restart_timers_after_usual_ack(now, sample.is_some());
         } else {
             self.window.offer(una, window_right);
@@ -145,18 +143,6 @@ impl Sender {
             cwnd_limited: self.is_cwnd_limited(),
             marked: false,
             rate: None,
-        }
-    }
-
-    /// RACK looks for what was sent before the data that is acknowledged now; mostly there is nothing.
-    #[inline(always)]
-    fn detect_after_usual_ack(&mut self, now: SimTime, delivered: Bytes, paths: Paths<'_>) {
-        if self.detector.kind() != Detection::Rack || self.detector.finds_nothing_late(&self.board, true) {
-            return;
-        }
-        self.detect_by_time(now, delivered, paths);
-        if self.board.lost() > 0 {
-            self.look_for_usual_way();
         }
     }
 
