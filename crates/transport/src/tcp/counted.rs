@@ -1,4 +1,4 @@
-//! What segments count in a window: their bytes, or as in Linux a whole MSS each.
+//! Windows count the bytes of segments, or as in Linux a whole MSS for each.
 
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
@@ -53,7 +53,7 @@ impl SubAssign for Tally {
 /// How a window counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// What each segment counts, in bytes; 0: as many as it has.
+    /// Bytes that each segment counts for; 0: those that it has.
     each: u64,
 }
 
@@ -63,7 +63,7 @@ impl Counted {
         Self { each: if counts == CwndCounts::Segments { mss.0 } else { 0 } }
     }
 
-    /// What `tally` counts, in bytes of the window.
+    /// Bytes of a window that `tally` takes.
     #[inline]
     pub fn of(self, tally: Tally) -> u64 {
         if self.each > 0 { tally.segments * self.each } else { tally.bytes }

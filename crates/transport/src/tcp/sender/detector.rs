@@ -89,7 +89,7 @@ impl LossDetector {
         self.reordering.min(self.probe.deadline())
     }
 
-    /// What counts against the window: pipe, or FlightSize where SACK must not count.
+    /// The flight that counts against the window: pipe, or FlightSize where SACK must not count.
     #[inline]
     pub(super) fn in_flight(&self, board: &Scoreboard, phase: Phase) -> u64 {
         let by_flight_size = match self.kind {

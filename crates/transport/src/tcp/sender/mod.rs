@@ -195,13 +195,13 @@ impl Sender {
         self.window.edge(self.send.una(), beyond)
     }
 
-    /// What counts against the window.
+    /// The flight that counts against the window.
     #[inline]
     fn in_flight(&self) -> u64 {
         self.detector.in_flight(&self.board, self.recovery.phase())
     }
 
-    /// What a full segment counts against the window.
+    /// Bytes of the window that a full segment takes.
     #[inline]
     fn full(&self) -> u64 {
         self.board.counted().one(self.send.mss())

@@ -33,7 +33,7 @@ pub(super) struct Recovery {
     forced: bool,
     /// The present fast recovery, or the last one.
     fast: Option<Box<FastRecovery>>,
-    /// What may be taken back; `None` before the first episode, and where nothing is.
+    /// The reduction that may be taken back; `None` before the first episode, and where none is.
     undo: Option<Box<Undo>>,
 }
 
@@ -207,13 +207,13 @@ impl Recovery {
         self.phase = Phase::Open;
     }
 
-    /// What may be taken back of the present episode, or the last one.
+    /// The reduction by the present episode, or the last one.
     #[inline]
     pub(super) fn undo(&mut self) -> Option<&mut Undo> {
         self.undo.as_deref_mut()
     }
 
-    /// What is deemed lost has probably arrived: it is not sent again for the moment.
+    /// Segments deemed lost have probably arrived: none is sent again for the moment.
     pub(super) fn holds_back(&self) -> bool {
         self.phase == Phase::Recovery && self.undo.as_deref().is_some_and(Undo::holds)
     }

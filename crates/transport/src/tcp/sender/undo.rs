@@ -15,7 +15,7 @@ use crate::seq::Seq;
 use crate::tcp::ranges::Range;
 use crate::tcp::segment::TcpSegment;
 
-/// What the present loss episode, or the last one, reduced, and what is known of its retransmissions.
+/// The reduction by the present loss episode, or the last one, and the fate of its retransmissions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo {
     /// snd_una when the window was reduced; `None`: there is nothing to take back.
