@@ -39,11 +39,21 @@ impl Undo {
         holds: false,
     };
 
-    /// The window is reduced. `again`: segments whose retransmissions are in flight.
+    /// The window is reduced. `again`: segments whose retransmissions are in flight; what answers these is no original, though they
+    /// are of an earlier episode or a probe.
     fn arm(&mut self, una: Seq, before: (Bytes, Bytes), again: u64) {
-        self.marker = Some(una);
-        self.before = before;
-        self.unreported = (again > 0).then_some(again);
+        let resent_at = match (again, self.resent_at) {
+            (0, _) => SimTime::NEVER,
+            (_, SimTime::NEVER) => SimTime::ZERO,
+            (_, earlier) => earlier,
+        };
+        *self = Self {
+            marker: Some(una),
+            before,
+            resent_at,
+            unreported: (again > 0).then_some(again),
+            holds: false,
+        };
     }
 
     fn resent(&mut self, now: SimTime) {
@@ -89,12 +99,7 @@ impl Sender {
         // `tcp_current_ssthresh`
         let before = (Bytes(cwnd), Bytes(ssthresh.max(cwnd / 2 + cwnd / 4)));
         let (una, again) = (self.send.una(), self.board.segments_in_flight_again());
-        let open = self.recovery.is_open();
-        let undo = self.recovery.undo_or_insert(Undo::NOTHING);
-        if open {
-            *undo = Undo::NOTHING;
-        }
-        undo.arm(una, before, again);
+        self.recovery.undo_or_insert(Undo::NOTHING).arm(una, before, again);
     }
 
     /// A timeout begins an episode of its own unless a fast recovery, or a timeout before it, goes on.
