@@ -132,7 +132,7 @@ fn star_undoes_a_timeout_that_only_lateness_has_caused() {
             "name = \"late\"\nduration = \"60s\"\n[[path]]\nname = \"p\"\n\
              both = {{ rate = \"10Mbit/s\", delay = \"100ms\", queue = \"300p\" }}\n\
              [[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\napp = \"bulk\"\n\
-             transport = {{ {}, recovery = \"sack\", initial_ssthresh = \"250kB\" }}\n\
+             transport = {{ {}, recovery = \"sack\", undo_rule = \"never\", initial_ssthresh = \"250kB\" }}\n\
              [[event]]\nat = \"20s\"\nlink = \"p.up\"\nset = {{ delay = \"900ms\" }}\n\
              [[event]]\nat = \"24s\"\nlink = \"p.up\"\nset = {{ delay = \"100ms\" }}\n",
             linux(name)
