@@ -86,7 +86,9 @@ impl ReceiveSide {
             return;
         }
         if data.start > self.next {
-            self.out_of_order.insert(data);
+            if !self.finished() {
+                self.out_of_order.insert(data);
+            }
             self.check();
             return;
         }
@@ -109,6 +111,8 @@ impl ReceiveSide {
     fn take_fin(&mut self) {
         if self.fin == Some(self.next) {
             self.next += Bytes(1);
+            // A peer that goes on behind its end is wrong.
+            self.out_of_order = RangeSet::EMPTY;
         }
     }
 
