@@ -14,7 +14,8 @@
 //! when the window is cut from outside (idle restart, end of recovery, penalty): the next stage is drawn from there.
 //! Application-limited time does not count: `t_epoch` moves on by each interval between ACKs that ends with an ACK
 //! that did not find the window full, and by the silence before an idle restart.
-//! Deviation: a loss that proves spurious is not undone (section 4.9); the recovery machine knows of none.
+//! Deviation: where the sender takes back a reduction that proves spurious, it restores cwnd and ssthresh, but not `W_max` (section
+//! 4.9.2).
 //! Deviation: there is no separate reduction for ECN; a mark is a congestion event like a loss.
 
 use registry::{OptionKind, OptionSpec, Options};

@@ -1,6 +1,7 @@
 //! Shared parts of the tests: two connections over faulty wires, scripted peers, golden traces. Never in the
 //! product.
 
+pub mod association;
 mod bytes;
 mod duo;
 mod faults;

@@ -83,17 +83,25 @@ fn tokens_are_cut_from_the_hash_of_the_key() {
     assert_eq!(setups::SERVER_KEY.token().0, 0xccad45ac);
 }
 
-/// RFC 8684 section 3.1: "the MPTCP session MUST operate as a regular, single-path TCP session."
-#[test]
-fn a_peer_without_mptcp_gets_tcp() {
-    client().play(
+/// A client whose peer has no Multipath TCP, with a segment on its way.
+fn fallen_back() -> Talk {
+    let mut talk = client();
+    talk.play(
         "  0 open
            0 > S 0..1 capable
          100 < S. 0..1 ack 1
          100 > . ack 1 plain
          100 write s1
-         100 > . s0..s1 plain
-         200 < . ack s1
+         100 > . s0..s1 plain",
+    );
+    talk
+}
+
+/// RFC 8684 section 3.1: "the MPTCP session MUST operate as a regular, single-path TCP session."
+#[test]
+fn a_peer_without_mptcp_gets_tcp() {
+    fallen_back().play(
+        "200 < . ack s1
          200 = fallback yes subflows 1 acked 1432",
     );
 }
@@ -101,14 +109,8 @@ fn a_peer_without_mptcp_gets_tcp() {
 /// RFC 8684 section 3.7: "Once MPTCP falls back to regular TCP, it MUST NOT revert to MPTCP later in the connection."
 #[test]
 fn there_is_no_way_back_from_tcp() {
-    client().play(
-        "  0 open
-           0 > S 0..1 capable
-         100 < S. 0..1 ack 1
-         100 > . ack 1 plain
-         100 write s1
-         100 > . s0..s1 plain
-         # options that come nevertheless say nothing
+    fallen_back().play(
+        "         # options that come nevertheless say nothing
          200 < . ack s1 dack s1
          210 < . 1..101 ack s1 dack s1 dsn 1
          210 > . ack 101 plain

@@ -1,5 +1,6 @@
 //! Requirements of RFC 9260, as conversations with a scripted peer.
 
+use testkit::association::{self, leaving_by_path};
 use testkit::setups::sctp_end;
 use transport::Role;
 use transport::packet::{Body, Packet, PathId};
@@ -32,24 +33,10 @@ fn with_data(packets: &[SctpPacket]) -> Vec<DataChunks> {
     packets.iter().map(|packet| packet.data).filter(|data| !data.is_empty()).collect()
 }
 
-/// All packets that leave now, with their paths.
-fn leaving(end: &mut Association, now: SimTime) -> Vec<(PathId, SctpPacket)> {
-    let mut packets = Vec::new();
-    let mut packet = Packet::default();
-    while end.poll_transmit(now, &mut packet).is_packet() {
-        let Body::Sctp(body) = packet.body else { panic!("{packet:?}") };
-        packets.push((packet.path, body));
-    }
-    packets
-}
-
-/// A packet of the peer arrives on the first path; what leaves then.
+/// A packet of the peer arrives on the first path; the packets that leave then.
 fn hears(end: &mut Association, now: SimTime, control: Control, data: DataChunks) -> Vec<SctpPacket> {
     let tag = if matches!(control, Control::Init(_)) { Tag::NONE } else { OWN };
-    let body = Body::Sctp(SctpPacket { tag, control, data });
-    let payload = data.user_data().0 as u32;
-    end.on_packet(now, &Packet { path: PathId::FIRST, payload, body, ..Packet::default() });
-    leaving(end, now).into_iter().map(|(_, body)| body).collect()
+    association::hears(end, now, SctpPacket { tag, control, data })
 }
 
 fn peer(window: u32) -> Init {
@@ -81,7 +68,7 @@ fn alone(config: &SctpConfig) -> Association {
 
 fn establish(mut client: Association) -> Association {
     client.open();
-    leaving(&mut client, at(0));
+    leaving_by_path(&mut client, at(0));
     let cookie = Cookie { own: PEER, peer: peer(100_000), made: at(10), ..Cookie::default() };
     hears(&mut client, at(20), Control::InitAck(peer(100_000), cookie), DataChunks::default());
     hears(&mut client, at(40), Control::CookieAck, DataChunks::default());
@@ -97,7 +84,7 @@ fn init_stands_alone_and_has_no_tag() {
     let mut client = end(&SctpConfig::default(), Role::Client);
     client.open();
     client.send(message(10));
-    let packets = leaving(&mut client, at(0));
+    let packets = leaving_by_path(&mut client, at(0));
     assert_eq!(packets.len(), 1);
     let (_, init) = packets[0];
     assert!(matches!(init.control, Control::Init(Init { tag: OWN, .. })), "{init:?}");
@@ -109,11 +96,11 @@ fn init_stands_alone_and_has_no_tag() {
 fn init_is_repeated() {
     let mut client = end(&SctpConfig::default(), Role::Client);
     client.open();
-    leaving(&mut client, at(0));
+    leaving_by_path(&mut client, at(0));
     for due in [1000, 3000, 7000] {
         assert_eq!(client.next_deadline(), at(due));
         client.on_timeout(at(due));
-        let packets = leaving(&mut client, at(due));
+        let packets = leaving_by_path(&mut client, at(due));
         assert!(matches!(packets[..], [(_, SctpPacket { control: Control::Init(_), .. })]), "{packets:?}");
     }
 }
@@ -164,7 +151,7 @@ fn an_init_ack_without_a_tag_or_without_streams_ends_the_attempt() {
     let answer = |init| {
         let mut client = end(&SctpConfig::default(), Role::Client);
         client.open();
-        leaving(&mut client, at(0));
+        leaving_by_path(&mut client, at(0));
         let packets =
             hears(&mut client, at(20), Control::InitAck(init, Cookie::default()), DataChunks::default());
         assert!(client.failure().is_some() && client.next_deadline().is_never());
@@ -187,7 +174,7 @@ fn the_cookie_is_returned_with_one_packet_of_data() {
     let mut client = end(&SctpConfig::default(), Role::Client);
     client.open();
     (0..9).for_each(|_| client.send(message(1000)));
-    leaving(&mut client, at(0));
+    leaving_by_path(&mut client, at(0));
     let cookie = Cookie { own: PEER, peer: Init { tag: OWN, ..peer(5) }, made: at(9), ..Cookie::default() };
     let packets = hears(&mut client, at(20), Control::InitAck(peer(100_000), cookie), DataChunks::default());
     assert_eq!(packets.len(), 1, "{packets:?}");
@@ -205,13 +192,13 @@ fn the_cookie_is_repeated_and_given_up() {
     config.recovery.limits.init = 2;
     let mut client = end(&config, Role::Client);
     client.open();
-    leaving(&mut client, at(0));
+    leaving_by_path(&mut client, at(0));
     let cookie = Cookie { own: PEER, peer: peer(5), made: at(10), ..Cookie::default() };
     hears(&mut client, at(20), Control::InitAck(peer(100_000), cookie), DataChunks::default());
     for due in [1020, 3020] {
         assert_eq!(client.next_deadline(), at(due));
         client.on_timeout(at(due));
-        let packets = leaving(&mut client, at(due));
+        let packets = leaving_by_path(&mut client, at(due));
         assert!(
             matches!(packets[..], [(_, SctpPacket { control: Control::CookieEcho(_), .. })]),
             "{packets:?}"
@@ -219,7 +206,7 @@ fn the_cookie_is_repeated_and_given_up() {
     }
     assert_eq!(client.next_deadline(), at(7020));
     client.on_timeout(at(7020));
-    assert_eq!(leaving(&mut client, at(7020)), []);
+    assert_eq!(leaving_by_path(&mut client, at(7020)), []);
     assert!(client.failure().is_some() && client.next_deadline().is_never());
 }
 
@@ -228,13 +215,13 @@ fn overtaken(data_is_cookie_ack: bool) -> (Association, Vec<SctpPacket>) {
     let config = SctpConfig { data_is_cookie_ack, ..SctpConfig::default() };
     let mut client = end(&config, Role::Client);
     client.open();
-    leaving(&mut client, at(0));
+    leaving_by_path(&mut client, at(0));
     let cookie = Cookie { own: PEER, peer: Init { tag: OWN, ..peer(5) }, made: at(10), ..Cookie::default() };
     hears(&mut client, at(20), Control::InitAck(peer(100_000), cookie), DataChunks::default());
     assert_eq!(client.state(), State::CookieEchoed);
     let body = Body::Sctp(SctpPacket { tag: OWN, control: Control::None, data: data(0, 2) });
     client.on_packet(at(30), &Packet { path: PathId(1), payload: 2000, body, ..Packet::default() });
-    let answers = leaving(&mut client, at(30)).into_iter().map(|(_, body)| body).collect();
+    let answers = leaving_by_path(&mut client, at(30)).into_iter().map(|(_, body)| body).collect();
     (client, answers)
 }
 
@@ -307,11 +294,16 @@ fn a_full_buffer_drops_new_chunks_and_says_so() {
 fn retransmissions_go_before_new_data() {
     let mut client = established(&SctpConfig::default());
     (0..9).for_each(|_| client.send(message(1452)));
-    assert_eq!(leaving(&mut client, at(50)).iter().filter(|(_, packet)| !packet.data.is_empty()).count(), 3);
+    assert_eq!(
+        leaving_by_path(&mut client, at(50)).iter().filter(|(_, packet)| !packet.data.is_empty()).count(),
+        3
+    );
     // The timer was started by the first packet; all three are lost.
     client.on_timeout(at(1050));
-    let sent: Vec<_> =
-        leaving(&mut client, at(1050)).into_iter().filter(|(_, packet)| !packet.data.is_empty()).collect();
+    let sent: Vec<_> = leaving_by_path(&mut client, at(1050))
+        .into_iter()
+        .filter(|(_, packet)| !packet.data.is_empty())
+        .collect();
     assert_eq!(sent.first().map(|(_, packet)| packet.data.first()), Some(Tsn(0)), "{sent:?}");
 }
 
@@ -321,7 +313,7 @@ fn retransmissions_go_before_new_data() {
 fn a_packet_with_another_tag_is_discarded() {
     let mut client = established(&SctpConfig::default());
     client.send(message(100));
-    leaving(&mut client, at(50));
+    leaving_by_path(&mut client, at(50));
     let deadline = client.next_deadline();
     let sack = Sack { next: Tsn(1), window: 100_000, ..Sack::default() };
     let controls =
@@ -330,7 +322,7 @@ fn a_packet_with_another_tag_is_discarded() {
         for control in controls {
             let body = Body::Sctp(SctpPacket { tag, control, data: data(0, 2) });
             client.on_packet(at(60), &Packet { payload: 2000, body, ..Packet::default() });
-            assert_eq!(leaving(&mut client, at(60)), [], "{tag:?} {control:?}");
+            assert_eq!(leaving_by_path(&mut client, at(60)), [], "{tag:?} {control:?}");
             assert_eq!((client.state(), client.readable()), (State::Established, Bytes::ZERO), "{control:?}");
             assert_eq!(client.next_deadline(), deadline, "{tag:?} {control:?}");
         }
@@ -349,7 +341,7 @@ fn a_late_acknowledgement_resets_the_error_counter() {
     let failure_at = |acknowledged: bool| {
         let mut client = established(&SctpConfig::default());
         (0..3).for_each(|_| client.send(message(1452)));
-        leaving(&mut client, at(50));
+        leaving_by_path(&mut client, at(50));
         // After the timeout at 1050 ms TSN 0 is in flight again, TSN 1 and 2 are taken for lost.
         let mut now = at(50);
         while client.failure().is_none() {
@@ -363,7 +355,7 @@ fn a_late_acknowledgement_resets_the_error_counter() {
             }
             now = due;
             client.on_timeout(now);
-            leaving(&mut client, now);
+            leaving_by_path(&mut client, now);
         }
         now
     };
@@ -382,7 +374,7 @@ fn a_late_acknowledgement_resets_the_error_counter() {
 fn a_sack_of_what_was_not_sent_ends_the_association() {
     let mut client = established(&SctpConfig::default());
     client.send(message(100));
-    leaving(&mut client, at(50));
+    leaving_by_path(&mut client, at(50));
     client.send(message(100));
     let sack = Sack { next: Tsn(3), window: 100_000, ..Sack::default() };
     let packets = hears(&mut client, at(60), Control::Sack(sack), DataChunks::default());
@@ -401,13 +393,13 @@ fn a_sack_of_what_was_not_sent_ends_the_association() {
 fn data_after_shutdown_is_answered_with_another() {
     let mut client = established(&SctpConfig::default());
     client.close();
-    leaving(&mut client, at(50));
+    leaving_by_path(&mut client, at(50));
     assert_eq!(client.state(), State::ShutdownSent);
     let packets = hears(&mut client, at(60), Control::None, data(0, 1));
     assert!(packets.iter().any(|packet| packet.control == Control::Shutdown(Tsn(1))), "{packets:?}");
     // A SACK that waits is due at 260 ms; T2 would have expired at 1050 ms.
     client.on_timeout(at(260));
-    leaving(&mut client, at(260));
+    leaving_by_path(&mut client, at(260));
     assert_eq!(client.next_deadline(), at(60) + Nanos::from_secs(1));
     hears(&mut client, at(270), Control::ShutdownComplete, DataChunks::default());
     assert_eq!(client.state(), State::ShutdownSent);
@@ -451,7 +443,7 @@ fn messages_are_numbered_and_cut() {
     client.send(message(3000));
     client.send(UserMessage { unordered: true, ..message(10) });
     client.send(message(20));
-    let packets = leaving(&mut client, at(50));
+    let packets = leaving_by_path(&mut client, at(50));
     assert!(packets.iter().all(|(_, packet)| packet.tag == PEER && packet.size() <= Bytes(1480)));
     let chunks: Vec<_> = packets
         .iter()
@@ -474,7 +466,7 @@ fn messages_are_numbered_and_cut() {
 fn a_peer_without_window_is_probed() {
     let mut client = alone(&SctpConfig::default());
     client.send(message(1000));
-    leaving(&mut client, at(50));
+    leaving_by_path(&mut client, at(50));
     (0..3).for_each(|_| client.send(message(1000)));
     let sack = |next, window| Control::Sack(Sack { next: Tsn(next), window, ..Sack::default() });
     let probe = with_data(&hears(&mut client, at(60), sack(1, 0), DataChunks::default()));
@@ -492,13 +484,13 @@ fn a_peer_without_window_is_probed() {
 fn the_timer_runs_from_the_first_chunk() {
     let mut client = alone(&SctpConfig::default());
     client.send(message(1000));
-    leaving(&mut client, at(50));
+    leaving_by_path(&mut client, at(50));
     assert_eq!(client.next_deadline(), at(1050));
     client.send(message(1000));
-    assert_eq!(leaving(&mut client, at(500)).len(), 1);
+    assert_eq!(leaving_by_path(&mut client, at(500)).len(), 1);
     assert_eq!(client.next_deadline(), at(1050));
     client.on_timeout(at(1050));
-    leaving(&mut client, at(1050));
+    leaving_by_path(&mut client, at(1050));
     assert_eq!(client.next_deadline(), at(3050));
 }
 
@@ -535,7 +527,7 @@ fn one_sack_at_most_for_each_packet() {
 fn three_missing_reports_are_a_loss() {
     let mut client = alone(&SctpConfig::default());
     (0..8).for_each(|_| client.send(message(500)));
-    leaving(&mut client, at(50));
+    leaving_by_path(&mut client, at(50));
     for (end, lost) in [(2, false), (3, false), (4, true)] {
         let mut arrived = RangeSet::default();
         arrived.insert(Range::new(Tsn(1), Tsn(end)));
@@ -554,9 +546,9 @@ fn a_timeout_leaves_one_chunk() {
     for (size, packets) in [(1452, 1), (500, 2)] {
         let mut client = alone(&SctpConfig::default());
         (0..9).for_each(|_| client.send(message(size)));
-        leaving(&mut client, at(50));
+        leaving_by_path(&mut client, at(50));
         client.on_timeout(at(1050));
-        assert_eq!(leaving(&mut client, at(1050)).len(), packets, "messages of {size} bytes");
+        assert_eq!(leaving_by_path(&mut client, at(1050)).len(), packets, "messages of {size} bytes");
         assert_eq!(client.gauges(0).map(|path| path.cwnd), Some(Bytes(1468)));
     }
 }
@@ -572,7 +564,8 @@ fn stream_sequence_numbers_are_unique_in_the_send_window() {
     (0..70_000).for_each(|_| client.send(message(1)));
     let chunks =
         |packets: &[SctpPacket]| packets.iter().map(|packet| packet.data.iter().count()).sum::<usize>();
-    let packets: Vec<_> = leaving(&mut client, at(50)).into_iter().map(|(_, packet)| packet).collect();
+    let packets: Vec<_> =
+        leaving_by_path(&mut client, at(50)).into_iter().map(|(_, packet)| packet).collect();
     assert_eq!(chunks(&packets), 65_535);
     let sack = Sack { next: Tsn(3), window: 100_000, ..Sack::default() };
     assert_eq!(chunks(&hears(&mut client, at(60), Control::Sack(sack), DataChunks::default())), 3);

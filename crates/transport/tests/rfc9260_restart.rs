@@ -1,9 +1,9 @@
 //! Requirements of RFC 9260 on INIT and COOKIE ECHO for an association that exists: both ends open it, or one restarts. Actions A to D
 //! are those of table 12 in section 5.2.4.
 
+use testkit::association::{hears, leaving};
 use testkit::setups::sctp_end;
 use transport::Role;
-use transport::packet::{Body, Packet, PathId};
 use transport::sctp::chunk::{AddressList, Control, Cookie, DataChunk, DataChunks, Init, Sack, SctpPacket};
 use transport::sctp::lifecycle::State;
 use transport::sctp::tsn::{StreamId, Tag, Tsn};
@@ -23,25 +23,6 @@ fn at(ms: u64) -> SimTime {
 fn end(tag: Tag) -> Association {
     let setup = sctp_end(&SctpConfig::default(), "sctp", 2, Role::Client);
     Association::new(AssociationSetup { tag, ..setup })
-}
-
-/// All packets that leave now.
-fn leaving(end: &mut Association, now: SimTime) -> Vec<SctpPacket> {
-    let mut packets = Vec::new();
-    let mut packet = Packet::default();
-    while end.poll_transmit(now, &mut packet).is_packet() {
-        let Body::Sctp(body) = packet.body else { panic!("{packet:?}") };
-        packets.push(body);
-    }
-    packets
-}
-
-/// A packet of the peer arrives on the first path; what leaves then.
-fn hears(end: &mut Association, now: SimTime, body: SctpPacket) -> Vec<SctpPacket> {
-    let payload = body.data.user_data().0 as u32;
-    let packet = Packet { path: PathId::FIRST, payload, body: Body::Sctp(body), ..Packet::default() };
-    end.on_packet(now, &packet);
-    leaving(end, now)
 }
 
 /// A packet with this control chunk and tag.

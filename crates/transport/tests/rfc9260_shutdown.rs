@@ -1,8 +1,8 @@
 //! Requirements of RFC 9260 on the end of an association, as conversations with a scripted peer over one path.
 
+use testkit::association::{self, leaving};
 use testkit::setups::sctp_end;
 use transport::Role;
-use transport::packet::{Body, Packet, PathId};
 use transport::sctp::chunk::{AddressList, Control, Cookie, DataChunk, DataChunks, Init, Sack, SctpPacket};
 use transport::sctp::gaps::GapBlocks;
 use transport::sctp::lifecycle::State;
@@ -20,23 +20,9 @@ fn at(ms: u64) -> SimTime {
     SimTime::from_millis(ms)
 }
 
-/// All packets that leave now.
-fn leaving(end: &mut Association, now: SimTime) -> Vec<SctpPacket> {
-    let mut packets = Vec::new();
-    let mut packet = Packet::default();
-    while end.poll_transmit(now, &mut packet).is_packet() {
-        let Body::Sctp(body) = packet.body else { panic!("{packet:?}") };
-        packets.push(body);
-    }
-    packets
-}
-
-/// A packet of the peer arrives; what leaves then.
+/// A packet of the peer arrives; the packets that leave then.
 fn hears(end: &mut Association, now: SimTime, control: Control, data: DataChunks) -> Vec<SctpPacket> {
-    let body = Body::Sctp(SctpPacket { tag: OWN, control, data });
-    let payload = data.user_data().0 as u32;
-    end.on_packet(now, &Packet { path: PathId::FIRST, payload, body, ..Packet::default() });
-    leaving(end, now)
+    association::hears(end, now, SctpPacket { tag: OWN, control, data })
 }
 
 /// One unordered message of the peer.

@@ -54,29 +54,25 @@ fn short_segments_take_a_whole_mss_of_a_window_in_segments() {
             c.window.growth.slow_start_limit = u32::MAX;
             c.window.counts = counts;
         });
-        setups::established(&config, "newreno", 100)
+        let mut talk = setups::established(&config, "newreno", 100);
+        talk.play(
+            "100  write 500
+             100  > . 1..501
+             110  write 500
+             110  > . 501..1001
+             120  write 500
+             120  > . 1001..1501
+             130  write 500",
+        );
+        talk
     };
     counting(CwndCounts::Segments).play(
-        "100  write 500
-         100  > . 1..501
-         110  write 500
-         110  > . 501..1001
-         120  write 500
-         120  > . 1001..1501
-         130  write 500
-         220  < . ack 1501
+        "220  < . ack 1501
          220  > . 1501..2001
          220  = cwnd 8760",
     );
     counting(CwndCounts::Bytes).play(
-        "100  write 500
-         100  > . 1..501
-         110  write 500
-         110  > . 501..1001
-         120  write 500
-         120  > . 1001..1501
-         130  write 500
-         130  > . 1501..2001
+        "130  > . 1501..2001
          220  < . ack 1501
          220  = cwnd 4380",
     );

@@ -160,6 +160,12 @@ impl Scoreboard {
         self.repairs.as_deref().map_or(0, |repairs| repairs.in_flight_again.segments)
     }
 
+    /// When the oldest retransmission left that may be in the network; `NEVER` if there is none.
+    pub fn oldest_retransmission(&self) -> SimTime {
+        let again = self.repairs.as_deref().and_then(|repairs| repairs.again.front());
+        again.map_or(SimTime::NEVER, |again| again.sent_at)
+    }
+
     /// Bytes deemed lost and not yet delivered.
     pub fn lost(&self) -> u64 {
         self.repairs.as_deref().map_or(0, |repairs| repairs.lost.bytes)

@@ -39,14 +39,10 @@ impl Undo {
         holds: false,
     };
 
-    /// The window is reduced. `again`: segments whose retransmissions are in flight; what answers these is no original, though they
-    /// are of an earlier episode or a probe.
-    fn arm(&mut self, una: Seq, before: (Bytes, Bytes), again: u64) {
-        let resent_at = match (again, self.resent_at) {
-            (0, _) => SimTime::NEVER,
-            (_, SimTime::NEVER) => SimTime::ZERO,
-            (_, earlier) => earlier,
-        };
+    /// The window is reduced. `again`: segments whose retransmissions are in flight, of an earlier episode or a probe, and when the
+    /// oldest of these left. An answer to them is none to an original (`tcp_any_retrans_done` keeps `retrans_stamp`).
+    fn arm(&mut self, una: Seq, before: (Bytes, Bytes), (again, oldest): (u64, SimTime)) {
+        let resent_at = if again > 0 { self.resent_at.min(oldest) } else { SimTime::NEVER };
         *self = Self {
             marker: Some(una),
             before,
@@ -98,8 +94,8 @@ impl Sender {
         let (cwnd, ssthresh) = (self.congestion.cwnd(), self.congestion.ssthresh());
         // `tcp_current_ssthresh`
         let before = (Bytes(cwnd), Bytes(ssthresh.max(cwnd / 2 + cwnd / 4)));
-        let (una, again) = (self.send.una(), self.board.segments_in_flight_again());
-        self.recovery.undo_or_insert(Undo::NOTHING).arm(una, before, again);
+        let again = (self.board.segments_in_flight_again(), self.board.oldest_retransmission());
+        self.recovery.undo_or_insert(Undo::NOTHING).arm(self.send.una(), before, again);
     }
 
     /// A timeout begins an episode of its own unless a fast recovery, or a timeout before it, goes on.
@@ -114,7 +110,7 @@ impl Sender {
         }
     }
 
-    /// A segment is sent again at `now`. A probe of the tail outside an episode tells nothing of a reduction.
+    /// A segment is sent again at `now`. A probe of the tail counts when an episode begins while it is in flight.
     pub(super) fn note_resent(&mut self, now: SimTime) {
         if !self.recovery.is_open()
             && let Some(undo) = self.recovery.undo()
@@ -167,5 +163,56 @@ impl Sender {
         undo.marker = None;
         let threshold = (ssthresh.0 > self.congestion.ssthresh()).then_some(ssthresh);
         self.congestion.set_window(cwnd.max(Bytes(self.congestion.cwnd())), threshold);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::segment::Timestamps;
+
+    const BEFORE: (Bytes, Bytes) = (Bytes(14_600), Bytes::MAX);
+
+    fn answer(echo: u64) -> TcpSegment {
+        let timestamps = Timestamps { value: SimTime::from_millis(900), echo: SimTime::from_millis(echo) };
+        TcpSegment { timestamps: Some(timestamps), ..TcpSegment::default() }
+    }
+
+    fn armed(again: u64) -> Undo {
+        let mut undo = Undo::NOTHING;
+        undo.arm(Seq(1), BEFORE, (0, SimTime::NEVER));
+        undo.resent(SimTime::from_millis(300));
+        undo.arm(Seq(5000), BEFORE, (again, SimTime::from_millis(350)));
+        undo.resent(SimTime::from_millis(500));
+        undo
+    }
+
+    #[test]
+    fn the_echo_of_an_original_is_older_than_the_first_retransmission() {
+        let undo = armed(0);
+        assert!(undo.answers_original(&answer(499)) && !undo.answers_original(&answer(500)));
+        assert!(!Undo::NOTHING.answers_original(&answer(1)), "there is no reduction");
+        assert!(!undo.answers_original(&TcpSegment::default()), "without timestamps nothing is known");
+    }
+
+    /// A retransmission of the episode before was in flight when the window was reduced: its answer is none to an original.
+    #[test]
+    fn a_retransmission_of_the_episode_before_is_no_original() {
+        let undo = armed(1);
+        assert!(!undo.answers_original(&answer(300)) && undo.answers_original(&answer(299)));
+        let mut probed = Undo::NOTHING;
+        probed.arm(Seq(1), BEFORE, (1, SimTime::from_millis(200)));
+        assert!(!probed.answers_original(&answer(200)) && probed.answers_original(&answer(199)));
+    }
+
+    #[test]
+    fn duplicates_count_that_lie_in_what_was_reduced_for() {
+        let mut undo = armed(1);
+        undo.reported(Range::new(Seq(4000), Seq(5000)), 1, Seq(9000));
+        undo.reported(Range::new(Seq(8000), Seq(9001)), 1, Seq(9000));
+        undo.reported(Range::new(Seq(5000), Seq(6000)), 1, Seq(9000));
+        assert!(!undo.all_reported(), "one below, one that is not acknowledged, one of two");
+        undo.reported(Range::new(Seq(6000), Seq(7000)), 1, Seq(9000));
+        assert!(undo.all_reported());
     }
 }
