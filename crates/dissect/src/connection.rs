@@ -162,10 +162,23 @@ impl Subflow {
     }
 }
 
+/// A key that was seen, and the initial data sequence number that is computed of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SeenKey {
+    pub(crate) key: Key,
+    initial: u64,
+}
+
+impl SeenKey {
+    pub(crate) fn new(key: Key) -> Self {
+        Self { key, initial: key.initial_dsn() }
+    }
+}
+
 /// One connection at one place. Arrays are by end, the one that opened it first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connection {
-    pub(crate) keys: [Option<Key>; 2],
+    pub(crate) keys: [Option<SeenKey>; 2],
     pub(crate) subflows: Vec<usize>,
     pub(crate) streams: [Stream; 2],
     /// Its first packet at any place of the file.
@@ -215,13 +228,13 @@ impl Connection {
         let stream = &mut self.streams[end];
         match (stream.base, self.keys[end]) {
             (Some(base), _) => base,
-            (None, key) => *stream.base.insert(key.map_or(guess, Key::initial_dsn)),
+            (None, seen) => *stream.base.insert(seen.map_or(guess, |seen| seen.initial)),
         }
     }
 
     /// The same, if it is known.
     pub(crate) fn known_initial(&self, end: usize) -> Option<u64> {
-        self.streams[end].base.or_else(|| self.keys[end].map(Key::initial_dsn))
+        self.streams[end].base.or_else(|| self.keys[end].map(|seen| seen.initial))
     }
 }
 

@@ -13,6 +13,7 @@ use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
 use pcap_parser::{InterfaceDescriptionBlock, PcapBlockOwned, PcapError, create_reader};
 
 use crate::link::Way;
+use crate::packet_block::PacketBlock;
 
 /// Bytes that are read at once. A block that is longer makes the buffer grow, up to [`LARGEST`].
 const BUFFER: usize = 1 << 18;
@@ -20,8 +21,6 @@ const LARGEST: usize = 1 << 26;
 /// Least bytes that are read at once.
 const LEAST: usize = 1 << 10;
 const NANOS: u64 = 1_000_000_000;
-/// The option `epb_flags`; its two lowest bits are the direction.
-const PACKET_FLAGS: u16 = 2;
 
 /// A captured packet.
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +114,8 @@ pub(crate) struct Packets {
     interfaces: Vec<Interface>,
     /// Interfaces of earlier sections.
     before: u32,
+    /// The current section is one of pcapng with little-endian numbers.
+    little: bool,
     packets: u64,
     /// When the capture of an interface ended, the last of them.
     ended: Option<u64>,
@@ -150,6 +151,7 @@ impl Packets {
             file,
             interfaces: Vec::new(),
             before: 0,
+            little: false,
             packets: 0,
             ended: None,
             size: input.buffer(),
@@ -173,11 +175,15 @@ impl Packets {
     /// The rest of the file cannot be read.
     pub(crate) fn next(&mut self, mut take: impl FnMut(Record<'_>)) -> Result<bool, Unreadable> {
         loop {
+            if self.usual(&mut take) {
+                self.packets += 1;
+                return Ok(true);
+            }
             let problem = match self.reader.next() {
                 Ok((length, block)) => {
                     let mut seen = false;
                     self.ended = self.ended.max(ended(&self.interfaces, &block));
-                    let state = (&mut self.interfaces, &mut self.before);
+                    let state = (&mut self.interfaces, &mut self.before, &mut self.little);
                     if let Some(record) = packet(state, &block) {
                         take(record);
                         seen = true;
@@ -202,6 +208,19 @@ impl Packets {
                 return Err(Unreadable { file: self.file.clone(), reason });
             }
         }
+    }
+
+    /// Shows the packet of a usual block, if one is next.
+    #[inline]
+    fn usual(&mut self, take: impl FnOnce(Record<'_>)) -> bool {
+        if !self.little {
+            return false;
+        }
+        let Some((block, length)) = PacketBlock::usual(self.reader.data()) else { return false };
+        let Some(record) = record(&self.interfaces, self.before, &block) else { return false };
+        take(record);
+        self.reader.consume(length);
+        true
     }
 
     /// Reads on; says why it cannot.
@@ -239,7 +258,7 @@ fn ended(interfaces: &[Interface], block: &PcapBlockOwned<'_>) -> Option<u64> {
 
 /// The packet of a block. Blocks of sections and interfaces change the state.
 fn packet<'a>(
-    (interfaces, before): (&mut Vec<Interface>, &mut u32),
+    (interfaces, before, little): (&mut Vec<Interface>, &mut u32, &mut bool),
     block: &'a PcapBlockOwned<'_>,
 ) -> Option<Record<'a>> {
     match block {
@@ -261,29 +280,17 @@ fn packet<'a>(
                 bytes: kept(packet.data, packet.caplen),
             })
         }
-        PcapBlockOwned::NG(Block::SectionHeader(_)) => {
+        PcapBlockOwned::NG(Block::SectionHeader(block)) => {
             *before += interfaces.len() as u32;
             interfaces.clear();
+            *little = !block.big_endian();
             None
         }
         PcapBlockOwned::NG(Block::InterfaceDescription(block)) => {
             interfaces.push(interface(block));
             None
         }
-        PcapBlockOwned::NG(Block::EnhancedPacket(block)) => {
-            let interface = interfaces.get(block.if_id as usize)?;
-            let units = u64::from(block.ts_high) << 32 | u64::from(block.ts_low);
-            let flags = block.options.iter().find(|option| option.code.0 == PACKET_FLAGS);
-            let way = flags.and_then(|option| option.value.first()).and_then(|flags| match flags & 3 {
-                1 => Some(Way::In),
-                2 => Some(Way::Out),
-                _ => None,
-            });
-            let bytes = kept(block.packet_data(), block.caplen);
-            let number = *before + block.if_id;
-            let (at, link, len) = (interface.nanos(units), interface.link, block.origlen);
-            Some(Record { at, interface: number, link, way, len, bytes })
-        }
+        PcapBlockOwned::NG(Block::EnhancedPacket(block)) => record(interfaces, *before, &block.into()),
         PcapBlockOwned::NG(Block::SimplePacket(block)) => {
             let interface = interfaces.first()?;
             // It has no time.
@@ -298,6 +305,14 @@ fn packet<'a>(
         }
         PcapBlockOwned::NG(_) => None,
     }
+}
+
+/// `None` if the section has not told the interface.
+fn record<'a>(interfaces: &[Interface], before: u32, block: &PacketBlock<'a>) -> Option<Record<'a>> {
+    let interface = interfaces.get(block.interface as usize)?;
+    let PacketBlock { interface: number, units, way, len, bytes } = *block;
+    let (at, link) = (interface.nanos(units), interface.link);
+    Some(Record { at, interface: before + number, link, way, len, bytes })
 }
 
 fn kept(data: &[u8], length: u32) -> &[u8] {

@@ -11,7 +11,7 @@ use wire::frame::{Ends, TcpFlags, TcpHeader};
 use wire::mptcp::{self, Mapping, Mptcp, Number};
 use wire::options::TcpOption;
 
-use crate::connection::Mode;
+use crate::connection::{Mode, SeenKey};
 use crate::direction::Mapped;
 use crate::link::Way;
 use crate::reading::{Place, Reading, opposite};
@@ -142,12 +142,12 @@ impl Reading {
             if let Some(key) = key
                 && connection.keys[end].is_none()
             {
-                connection.keys[end] = Some(key);
+                connection.keys[end] = Some(SeenKey::new(key));
             }
         }
         // Joins come from the client, with the token of the server.
-        if let Some(key) = connection.keys[1] {
-            let token = key.token().0;
+        if let Some(seen) = connection.keys[1] {
+            let token = seen.key.token().0;
             self.multipath.tokens.entry((subflow.file, subflow.way, token)).or_insert(number);
             let places = self.multipath.anywhere.entry(token).or_default();
             if !places.contains(&number) && places.len() < PLACES {

@@ -157,7 +157,7 @@ impl<'a> ConnectionView<'a> {
     /// The keys of both ends.
     fn keys(&self) -> Option<[u64; 2]> {
         let [client, server] = self.connection.keys;
-        Some([client?.0, server?.0])
+        Some([client?.key.0, server?.key.0])
     }
 
     /// MPTCP is in use.
