@@ -84,8 +84,48 @@ def test_one_path_and_one_name_twice_are_refused(ropewalk: Ropewalk) -> None:
 def test_what_a_scenario_refuses_is_told(ropewalk: Ropewalk) -> None:
     done = ropewalk("bond", *OPERATOR, "--scheduler", "minrt")
     assert done.returncode == 2
-    assert "the scenario of these paths:" in done.stderr
+    assert "--scheduler minrt: " in done.stderr
+    assert "the scenario of these paths:" not in done.stderr
     assert "did you mean `minrtt`" in done.stderr
+
+
+def test_a_receive_buffer_that_is_too_small_is_told_as_its_option(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    paths = ["--path", LTE, "--path", GEO, "--receive-buffer", "128kB"]
+    for command in (("bond",), ("init", "mine.toml")):
+        done = ropewalk(*command, *paths, cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.startswith("--receive-buffer 128kB: ")
+        assert "fix: give more than 128KiB" in done.stderr
+    assert not (tmp_path / "mine.toml").exists()
+    done = ropewalk("bond", *SHORT, "--receive-buffer", "129KiB")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_cmt_sctp_is_an_option_that_keeps_the_buffer(ropewalk: Ropewalk) -> None:
+    cmt = [*SHORT, "--transport", "cmt-sctp"]
+    found = {}
+    for size in ("64kB", "4MB"):
+        done = ropewalk("bond", *cmt, "--receive-buffer", size, "--json")
+        assert done.returncode == 0, done.stderr
+        found[size] = json.loads(done.stdout)
+        assert f'receive_buffer = "{size}"' in found[size]["scenario"].replace("62.5KiB", "64kB").replace(
+            "3906.25KiB", "4MB"
+        )
+        assert 'kind = "cmt-sctp"' in found[size]["scenario"]
+    assert found["64kB"]["goodput_bit_s"]["mean"] < 0.9 * found["4MB"]["goodput_bit_s"]["mean"]
+    shown = ropewalk("bond", *cmt, "--receive-buffer", "64kB").stdout
+    assert "CMT-SCTP over all paths and SCTP over each" in shown
+    assert "--transport cmt-sctp" in shown.split("As a file")[1]
+    refused = ropewalk("bond", *SHORT, "--set", "flow.download.transport.kind=cmt-sctp")
+    assert refused.returncode == 2
+    assert "fix: --transport NAME; allowed: mptcp, cmt-sctp" in refused.stderr
+
+
+def test_each_sentence_of_the_verdict_is_a_line(ropewalk: Ropewalk) -> None:
+    lines = ropewalk("bond", *SHORT).stdout.splitlines()
+    assert lines[0].startswith("Bonding")
+    assert lines[1].startswith("Alone the paths add up to")
+    assert max(map(len, lines[:3])) <= 120
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100])

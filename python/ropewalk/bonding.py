@@ -34,8 +34,32 @@ QUANTITIES = (
 
 TRANSPORT = (
     "# Further keys: congestion (ropewalk list congestion), scheduler (ropewalk list schedulers),",
-    "# send_buffer, receive_buffer_max. `ropewalk show FILE` prints every key with its default.",
+    "# send_buffer, {receive_buffer}. `ropewalk show FILE` prints every key with its default.",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """A transport that uses several paths at once."""
+
+    kind: str
+    title: str
+    single: str
+    """What it is compared with on each path alone."""
+    first: str
+    """What `via` chooses the path of."""
+    receive_buffer: str
+    """The key for the largest size of its receive buffer."""
+
+
+TRANSPORTS = {
+    one.kind: one
+    for one in (
+        Transport("mptcp", "MPTCP", "TCP", "first subflow", "receive_buffer_max"),
+        Transport("cmt-sctp", "CMT-SCTP", "SCTP", "primary path", "receive_buffer"),
+    )
+}
+DEFAULT_TRANSPORT = "mptcp"
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _MEANT = {
@@ -203,11 +227,18 @@ class Bonding:
     """From the terminal to the server."""
     transport: dict[str, str] = field(default_factory=dict)
     """Keys of the transport beside `kind`."""
+    kind: str = DEFAULT_TRANSPORT
+    """Kind of the transport, one of `TRANSPORTS`."""
 
     @property
     def flow(self) -> str:
         """Name of the transfer."""
         return "upload" if self.upload else "download"
+
+    @property
+    def over(self) -> Transport:
+        """The transport."""
+        return TRANSPORTS[self.kind]
 
     @property
     def title(self) -> str:
@@ -271,16 +302,20 @@ class Bonding:
             (f'from      = "{ends[0]}"', "sends the data"),
             (f'to        = "{ends[1]}"', ""),
             (f'opened_by = "{"sender" if self.upload else "receiver"}"', "the terminal opens the connection"),
-            (f'via       = "{self.quickest().name}"', "the first subflow, on the path with the least delay"),
+            (
+                f'via       = "{self.quickest().name}"',
+                f"the {self.over.first}: the path with the least delay",
+            ),
             (f'app       = {{ kind = "bulk"{size} }}', ""),
-            ("compare_paths = true", "also plain TCP over each path alone, under the same seeds"),
+            ("compare_paths = true", f"also {self.over.single} over each path alone, under the same seeds"),
         )
         transport = (
-            ('kind = "mptcp"', ""),
+            (f'kind = "{self.kind}"', ""),
             *((f"{k} = {toml_value(v)}", "") for k, v in self.transport.items()),
         )
         lines += ["", "[[flow]]", *_aligned(*flow)]
-        lines += ["", *TRANSPORT, "[flow.transport]"]
+        hints = (line.format(receive_buffer=self.over.receive_buffer) for line in TRANSPORT)
+        lines += ["", *hints, "[flow.transport]"]
         return "\n".join((*lines, *_aligned(*transport))) + "\n"
 
     def quickest(self) -> BondedPath:

@@ -6,6 +6,7 @@ import itertools
 import operator
 import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -97,12 +98,18 @@ class Scenario:
         Raises:
             ScenarioError: there is no such key, or it does not take this value.
             TypeError: nothing in a scenario is of this type.
+
+        Warns:
+            UserWarning: another `kind` leaves out keys of the scenario, see `left_out`.
         """
         try:
-            return self.override([(key, toml_value(value))])
+            changed = self.override([(key, toml_value(value))])
         except ScenarioError as error:
             # The place in an override means something on the command line only.
             raise ScenarioError(_PLACE.sub("", str(error)), error.diagnostics) from None
+        if changed.left_out not in (None, self.left_out):
+            warnings.warn(str(changed.left_out), stacklevel=2)
+        return changed
 
     def override(self, overrides: Sequence[tuple[str, str]]) -> Scenario:
         """The same scenario with several keys changed at once; values as after `--set`: TOML, or bare text.
@@ -126,6 +133,11 @@ class Scenario:
     def seeds(self) -> list[int]:
         """Seeds of the replications that the file asks for."""
         return self._document.seeds
+
+    @property
+    def left_out(self) -> str | None:
+        """Keys of the file without effect since another `kind` was set, with places; None without any."""
+        return self._document.left_out()
 
     def events(self) -> list[tuple[float, str, str]]:
         """Changes of links while the run goes on: (time in seconds, links, what happens)."""

@@ -49,6 +49,11 @@ impl Document {
         watched(py, move || inner.to_whole_toml())
     }
 
+    /// Keys of the file that an override of `kind` leaves out, as messages with places; `None` if there are none.
+    fn left_out(&self) -> Option<String> {
+        self.inner.left_out().map(ToString::to_string)
+    }
+
     /// Title.
     #[getter]
     fn name(&self) -> &str {

@@ -8,7 +8,7 @@ use crate::document::invalid;
 use crate::watched::watched;
 
 /// Name, levels by factor, overrides, and expanded scenario of a case.
-type Case = (String, Vec<(String, String)>, Vec<(String, String)>, String);
+type Case = (String, Vec<(String, String)>, Vec<(String, String)>, String, Vec<String>);
 
 /// A checked study file.
 #[pyclass(frozen, module = "ropewalk._core")]
@@ -50,14 +50,15 @@ impl Study {
         self.inner.to_json().to_string()
     }
 
-    /// All cases: name, levels by factor, overrides, expanded scenario. `sets` hold for each of them.
+    /// All cases: name, levels by factor, overrides, expanded scenario, keys of the file that a `kind` leaves out. `sets` hold for each of them.
     ///
     /// Raises `InvalidScenario` with all mistakes at once.
     fn cases(&self, py: Python<'_>, sets: Vec<(String, String)>) -> PyResult<Vec<Case>> {
         let inner = self.inner.clone();
         let cases = watched(py, move || inner.cases(&sets, &Registries::builtin()))?;
         let cases = cases.map_err(|mistakes| invalid(&mistakes))?;
-        Ok(cases.into_iter().map(|case| (case.name, case.levels, case.overrides, case.text)).collect())
+        let told = |case: study::Case| (case.name, case.levels, case.overrides, case.text, case.left_out);
+        Ok(cases.into_iter().map(told).collect())
     }
 
     /// The effect of setting each of some keys for all cases: `all`, `absent` (there is no such key) or `varied`.

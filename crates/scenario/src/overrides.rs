@@ -6,15 +6,23 @@
 use toml::de::DeValue;
 
 use crate::keys::ROOT;
+use document::check::join;
 use document::diagnostic::{Code, Report, suggest};
 use document::keys::{Kind, Section};
-use document::tree::{Origin, Placed, Table, Value};
+use document::print::inline;
+use document::tree::{KeyValue, Origin, Placed, Table, Value};
 
 /// One segment of a dotted key and its offset.
 type Segment<'k> = (&'k str, usize);
 
-/// Writes all overrides in order; a later one wins.
-pub(crate) fn apply(root: &mut Table, sets: &[(String, String)], report: &mut Report<'_>) {
+/// Writes all overrides in order; a later one wins. `left_out` gets the keys of the file that another `kind` does not
+/// have.
+pub(crate) fn apply<'a>(
+    root: &mut Table,
+    sets: &[(String, String)],
+    report: &mut Report<'a>,
+    left_out: &mut Report<'a>,
+) {
     for (index, (key, value)) in sets.iter().enumerate() {
         let mut offset = 0;
         let segments: Vec<Segment<'_>> = key
@@ -25,7 +33,7 @@ pub(crate) fn apply(root: &mut Table, sets: &[(String, String)], report: &mut Re
                 (segment, start)
             })
             .collect();
-        let mut writer = Writer { index, key, report };
+        let mut writer = Writer { index, key, report, left_out };
         match segments.iter().find(|(segment, _)| segment.is_empty()) {
             Some(empty) => writer.refuse(*empty, "a part of the key is empty".into(), EXAMPLE.into()),
             None => writer.write(&ROOT, root, &segments, parse(value, index, key.len() + 1)),
@@ -52,6 +60,7 @@ struct Writer<'w, 'r, 'a> {
     index: usize,
     key: &'w str,
     report: &'r mut Report<'a>,
+    left_out: &'r mut Report<'a>,
 }
 
 impl Writer<'_, '_, '_> {
@@ -83,7 +92,7 @@ impl Writer<'_, '_, '_> {
             }
             (_, []) => {
                 if key.name == "kind" {
-                    drop_other_kinds(section, table, value.as_text());
+                    self.drop_other_kinds(section, table, &value);
                 }
                 table.put(head.0, at, value);
             }
@@ -154,7 +163,7 @@ impl Writer<'_, '_, '_> {
     }
 
     /// An option of an algorithm; a bare name becomes a table.
-    fn option(&self, node: &mut Placed, option: Segment<'_>, value: Placed) {
+    fn option(&mut self, node: &mut Placed, option: Segment<'_>, value: Placed) {
         if node.as_text().is_some() {
             let at = node.at;
             let kind = std::mem::replace(node, Placed::new(Value::Table(Table::default()), at));
@@ -165,9 +174,36 @@ impl Writer<'_, '_, '_> {
         let Some(table) = node.as_table_mut() else { return };
         if option.0 == "kind" && table.text("kind") != value.as_text() {
             // Options in the file belong to the algorithm in the file.
-            table.entries.retain(|entry| entry.at.layer() > 0);
+            for entry in table.entries.extract_if(.., |entry| entry.at.layer() == 0) {
+                if entry.key != "kind" {
+                    self.leave_out(&entry, &value, "");
+                }
+            }
         }
         table.put(option.0, self.at(option), value);
+    }
+
+    /// Keys in the file that only another kind has do not apply any more.
+    fn drop_other_kinds(&mut self, section: &'static Section, table: &mut Table, kind: &Placed) {
+        let exists = |name: &str| section.key(name).is_none_or(|key| key.exists_with(kind.as_text()));
+        let other = |entry: &mut KeyValue| entry.at.layer() == 0 && !exists(&entry.key);
+        for entry in table.entries.extract_if(.., other) {
+            let near = entry.key.rsplit_once('_').map_or("", |(stem, _)| stem);
+            let near = if section.key(near).is_some() && exists(near) { near } else { "" };
+            self.leave_out(&entry, kind, near);
+        }
+    }
+
+    /// Notes that a key of the file has no effect; `near` is a key with the same purpose, or empty.
+    fn leave_out(&mut self, entry: &KeyValue, kind: &Placed, near: &str) {
+        let (kind, parent) = (inline(&kind.value), self.key.rsplit_once('.').map_or("", |(parent, _)| parent));
+        let value = inline(&entry.node.value);
+        let message = format!("{} = {value} is left out: kind = {kind} does not have it", entry.key);
+        let help = match near {
+            "" => format!("remove `{}`, or keep the kind of the file", entry.key),
+            near => format!("set `{near}`, which this kind has"),
+        };
+        self.left_out.add(entry.at, Code::NotApplicable, &join(parent, &entry.key), message, help);
     }
 
     fn element(
@@ -211,8 +247,3 @@ fn address(section: &'static Section, index: usize, item: &Placed) -> String {
     name.map_or_else(|| index.to_string(), str::to_owned)
 }
 
-/// Keys in the file that only another kind has do not apply any more.
-fn drop_other_kinds(section: &'static Section, table: &mut Table, kind: Option<&str>) {
-    let other = |name: &str| section.key(name).is_some_and(|key| !key.exists_with(kind));
-    table.entries.retain(|entry| entry.at.layer() > 0 || !other(&entry.key));
-}

@@ -33,7 +33,9 @@ in it and in the seed. Unknown keys are errors.
   addressed by name, events and parts of a list by their position from 0: `duration=10s`,
   `path.beam1.up.rate=5Mbit/s`, `path.beam1.up.delay.1.max=30ms`,
   `flow.upload.transport.congestion.hystart=true`, `event.0.at=3s`. An override of `both` holds for both directions
-  whatever the file says of one. Values need no quotes.
+  whatever the file says of one. Values need no quotes. Another `kind` leaves out what the file says for the old one alone, such as
+  `receive_buffer_max` with `flow.upload.transport.kind=cmt-sctp`: a warning names each such key. A key that is itself set by an
+  override and that the kind does not have is an error.
 * **Draws**: `{ draw = \"uniform\", from = \"20Mbit/s\", to = \"30Mbit/s\" }` in the place of a number or a quantity is a value
   that is drawn once per replication, both bounds included. What is written once is drawn once: `both` and `like` copy the
   drawn value. The random stream is named after the key, as in `path.beam1.both.rate`, or by `stream`: the draw depends on that

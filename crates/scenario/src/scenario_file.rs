@@ -35,6 +35,8 @@ pub struct Document {
     parts: Parts,
     /// The same with the content of files; `None` if there are none.
     whole: Option<Table>,
+    /// Keys of the file that an override of `kind` leaves out.
+    left_out: Option<Diagnostics>,
     /// Values that differ from seed to seed; `scenario` has their lower bounds.
     draws: Vec<Draw>,
     /// To read the file again under a seed; `None` without draws.
@@ -77,6 +79,11 @@ impl Document {
         Ok(low)
     }
 
+    /// Keys of the file that have no effect since an override chose another `kind`, with their places.
+    pub fn left_out(&self) -> Option<&Diagnostics> {
+        self.left_out.as_ref()
+    }
+
     /// The values that are drawn once per replication, each stream once.
     pub fn draws(&self) -> &[Draw] {
         &self.draws
@@ -103,7 +110,8 @@ impl Document {
         let Some(mut root) = document::read(text, &mut report) else {
             return Err(report.finish());
         };
-        overrides::apply(&mut root, sets, &mut report);
+        let mut left_out = Report::new(file, text, sets);
+        overrides::apply(&mut root, sets, &mut report, &mut left_out);
         if root.entries.is_empty() {
             let help = "write a duration, a [[path]] and a [[flow]]".into();
             report.add(Origin::Default, Code::NothingToRun, "", "the scenario is empty".into(), help);
@@ -144,7 +152,9 @@ impl Document {
                 }
                 let parts = Parts::new(&filled, &topology);
                 let (source, file, sets) = (text.into(), file.into(), sets.to_vec());
-                Ok(Self { scenario, source, file, sets, filled, parts, whole, draws, registries: None })
+                let left_out = (!left_out.is_empty()).then(|| left_out.finish());
+                let registries = None;
+                Ok(Self { scenario, source, file, sets, filled, parts, whole, left_out, draws, registries })
             }
             None => {
                 let message = "the scenario was accepted and cannot be built".into();

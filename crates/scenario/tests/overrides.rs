@@ -82,11 +82,41 @@ fn a_bare_name_becomes_a_table_and_another_kind_drops_the_options() {
     );
 }
 
+/// What an override of `kind` leaves out, without places.
+fn left_out(document: &scenario::Document) -> Vec<String> {
+    let all = document.left_out().into_iter().flat_map(scenario::Diagnostics::iter);
+    all.map(|one| format!("{}: {}", one.key, one.message)).collect()
+}
+
+#[test]
+fn what_another_kind_leaves_out_has_its_place_and_the_key_in_its_stead() {
+    let text = BASE.replace("\"mptcp\" }", "\"mptcp\", receive_buffer_max = \"512KiB\" }");
+    let document = good(&text, &[("flow.upload.transport.kind", "cmt-sctp")]);
+    let found = document.left_out().expect("a warning").to_string();
+    let line = 1 + text.lines().position(|line| line.contains("512KiB")).unwrap();
+    assert!(found.contains(&format!(":{line}:")), "{found}");
+    assert!(found.contains("fix: set `receive_buffer`, which this kind has"), "{found}");
+    let lossy = "delay = \"250ms\", loss = { kind = \"packet\", probability = 0.1 } }\ndown";
+    let text = BASE.replace("delay = \"250ms\" }\ndown", lossy);
+    assert_eq!(
+        left_out(&good(&text, &[("path.beam1.up.loss.kind", "ber"), ("path.beam1.up.loss.ratio", "1e-6")])),
+        ["path.beam1.up.loss.probability: probability = 0.1 is left out: kind = \"ber\" does not have it"]
+    );
+}
+
 #[test]
 fn another_kind_of_transport_drops_what_only_the_old_one_has() {
     let text = BASE.replace("\"mptcp\" }", "\"mptcp\", scheduler = \"roundrobin\", checksum = true }");
     let document = good(&text, &[("flow.upload.transport.kind", "tcp")]);
     assert_eq!(document.scenario.flows[0].transport.mptcp, None);
+    assert_eq!(
+        left_out(&document),
+        [
+            "flow.upload.transport.scheduler: scheduler = \"roundrobin\" is left out: kind = \"tcp\" does not have it",
+            "flow.upload.transport.checksum: checksum = true is left out: kind = \"tcp\" does not have it",
+        ]
+    );
+    assert_eq!(left_out(&good(&text, &[("flow.upload.transport.kind", "mptcp")])), [""; 0]);
     let heir = "\n[[flow]]\nname = \"plain\"\nlike = \"upload\"\ntransport = { kind = \"tcp\" }\n";
     let document = good(&format!("{text}{heir}"), &[]);
     assert_eq!(document.scenario.flows[1].transport.mptcp, None);

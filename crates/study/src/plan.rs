@@ -31,6 +31,8 @@ pub struct Case {
     pub overrides: Vec<(String, String)>,
     /// The scenario with every default filled in, and the content of files.
     pub text: String,
+    /// Keys of the scenario file that a `kind` of the case leaves out.
+    pub left_out: Vec<String>,
 }
 
 /// The effect of setting a key for all cases of a study, as after `--set`.
@@ -225,6 +227,7 @@ impl StudyFile {
             levels: names.zip(labels.into_iter().map(str::to_owned)).collect(),
             overrides,
             text: scenario.to_whole_toml(),
+            left_out: scenario.left_out().into_iter().flat_map(Diagnostics::iter).map(|d| d.key.clone()).collect(),
         }
     }
 

@@ -16,7 +16,16 @@ from ropewalk.cli.emulate import compare, emulate
 from ropewalk.cli.examples import examples
 from ropewalk.cli.kinds import is_study, refuse_other_kind
 from ropewalk.cli.measure import import_
-from ropewalk.cli.options import WholeNumber, as_json, directory, executor, overrides, pairs_of, units
+from ropewalk.cli.options import (
+    WholeNumber,
+    as_json,
+    directory,
+    executor,
+    overrides,
+    pairs_of,
+    units,
+    without_effect,
+)
 from ropewalk.cli.rain import rain
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported, tell
 from ropewalk.cli.reproduce import reproduce
@@ -53,7 +62,7 @@ def load(file: Path, overrides: Sequence[str]) -> Scenario:
     """Reads a scenario, from stdin with `-`; every mistake ends the command with exit code 2."""
     place = STDIN if str(file) == "-" else file
     try:
-        return Scenario.load(place, pairs_of(overrides))
+        return without_effect(Scenario.load(place, pairs_of(overrides)))
     except ScenarioError:
         refuse_other_kind(place, "study")
         raise
@@ -268,7 +277,7 @@ def study(
 
     Exit codes: 0 fine, 1 a run failed or the work could not be done, 2 the input is wrong, 130 interrupted.
     """
-    from ropewalk.cli.study import StudyOrder, execute
+    from ropewalk.cli.study import StudyOrder, execute, warn
     from ropewalk.cli.study import dry_run as say
     from ropewalk.executors import check_name
     from ropewalk.study import Study, StudyError
@@ -292,6 +301,7 @@ def study(
             permitted()
             jobs = 1
         order = StudyOrder(jobs, executor, out or Path("results") / name, store, as_json)
+        warn(loaded)
         (say if dry_run else execute)(loaded, order)
 
 

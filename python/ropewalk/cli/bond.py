@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -11,8 +12,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from ropewalk.bonding import DEFAULT_SEEDS, FORM, BondedPath, Bonding, parse_path
-from ropewalk.cli.options import WholeNumber, as_json, overrides, pairs_of
+from ropewalk.bonding import (
+    DEFAULT_SEEDS,
+    DEFAULT_TRANSPORT,
+    FORM,
+    TRANSPORTS,
+    BondedPath,
+    Bonding,
+    parse_path,
+)
+from ropewalk.cli.options import WholeNumber, as_json, overrides, pairs_of, without_effect
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import WRONG_INPUT, fail, reported, tell
 from ropewalk.disk import write_whole
@@ -22,6 +31,7 @@ from ropewalk.scenario import MAX_REPLICATIONS, Scenario
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ropewalk.errors import Diagnostic
     from ropewalk.statistics import Estimate
     from ropewalk.worth import Worth
 
@@ -29,6 +39,7 @@ Command = TypeVar("Command", bound="Callable[..., object]")
 
 MADE = "the scenario of these paths"
 """Stands for the file in messages."""
+_START = re.compile(r'receive_buffer = "([^"]+)"')
 KEPT = "bonded.toml"
 STDOUT = "-"
 ENOUGH = 2
@@ -49,7 +60,12 @@ _OPTIONS = (
     ),
     click.option("--upload", is_flag=True, help="From the terminal to the server; a download by default."),
     click.option("--queue", metavar="LIMIT", help="In front of each transmitter, as in 100p or 64KiB."),
-    click.option("--scheduler", metavar="NAME", help="Of MPTCP; `ropewalk list schedulers`."),
+    click.option(
+        "--transport",
+        type=click.Choice(list(TRANSPORTS)),
+        help=f"What bonds them; {DEFAULT_TRANSPORT} by default.",
+    ),
+    click.option("--scheduler", metavar="NAME", help="`ropewalk list schedulers`."),
     click.option("--congestion", metavar="NAME", help="Congestion control; `ropewalk list congestion`."),
     click.option("--receive-buffer", metavar="SIZE", help="Its largest size."),
     click.option("--send-buffer", metavar="SIZE", help="Its size."),
@@ -74,14 +90,62 @@ def described(command: Command) -> Command:
 def _bonding(
     paths: tuple[BondedPath, ...], given: dict[str, str | None], *, upload: bool, seeds: int
 ) -> Bonding:
-    keys = {
-        "congestion": given["congestion"],
-        "scheduler": given["scheduler"],
-        "receive_buffer_max": given["receive_buffer"],
-        "send_buffer": given["send_buffer"],
+    kind = given["transport"] or DEFAULT_TRANSPORT
+    chosen = {key: value for key, option in _keys(kind).items() if (value := given[option]) is not None}
+    return Bonding(paths, given["size"], given["duration"], seeds, upload, chosen, kind)
+
+
+def _keys(kind: str) -> dict[str, str]:
+    """The keys of a transport that options set, with these options as in Python."""
+    buffer = TRANSPORTS[kind].receive_buffer
+    return {
+        "congestion": "congestion",
+        "scheduler": "scheduler",
+        buffer: "receive_buffer",
+        "send_buffer": "send_buffer",
     }
-    chosen = {key: value for key, value in keys.items() if value is not None}
-    return Bonding(paths, given["size"], given["duration"], seeds, upload, chosen)
+
+
+def _scenario(
+    bonding: Bonding, given: dict[str, str | None], overrides: tuple[str, ...] = ()
+) -> tuple[Scenario, str]:
+    """The scenario of these options, and its text.
+
+    Raises:
+        ScenarioError: the value of an option is wrong: it names the option in the place of a line.
+    """
+    transport = f"flow.{bonding.flow}.transport"
+    pairs = pairs_of(overrides)
+    if (kind := next((value for key, value in pairs if key == f"{transport}.kind"), None)) is not None:
+        raise ScenarioError(
+            f"--set {transport}.kind={kind}: the other options are for {bonding.over.title}\n"
+            f"  fix: --transport NAME; allowed: {', '.join(TRANSPORTS)}"
+        )
+    text = bonding.text()
+    try:
+        scenario = Scenario(text, MADE, pairs)
+    except ScenarioError as error:
+        raise ScenarioError(
+            "\n".join(_at_option(one, bonding, given) for one in error.diagnostics), error.diagnostics
+        ) from None
+    return without_effect(scenario), text
+
+
+def _at_option(mistake: Diagnostic, bonding: Bonding, given: dict[str, str | None]) -> str:
+    """A mistake of the scenario with the option that it comes from, if any, in the place of file and line."""
+    prefix, _, key = mistake.key.rpartition(".")
+    option = _keys(bonding.kind).get(key) if prefix == f"flow.{bonding.flow}.transport" else None
+    if mistake.file != MADE or option is None:
+        place = f"{mistake.file}:{mistake.line}:{mistake.column}: {mistake.key}"
+        return f"{place}: {mistake.message} [{mistake.code}]\n  fix: {mistake.help}"
+    cure = mistake.help
+    start = _START.match(mistake.message)
+    if key == "receive_buffer_max" and start is not None:
+        cure = (
+            f"give more than {start[1]}, with which the buffer starts; "
+            "one that starts smaller is for a file: ropewalk init"
+        )
+    return f"--{option.replace('_', '-')} {given[option]}: {mistake.message} [{mistake.code}]\n  fix: {cure}"
 
 
 def _read(lines: tuple[str, ...], queue: str | None) -> tuple[BondedPath, ...]:
@@ -110,13 +174,14 @@ def bond(
 
     ropewalk bond --path lte,20Mbit/s,30ms --path geo,20Mbit/s,280ms,0.5% --size 100MB
 
-    MPTCP over all paths is compared with TCP over each of them alone, under the same seeds.
+    MPTCP (or --transport cmt-sctp) over all paths is compared with TCP (SCTP) over each of them alone, under
+    the same seeds.
 
     Exit codes: 0 fine, 1 the run failed, 2 the input is wrong, 130 interrupted.
     """
     with reported():
         bonding = _bonding(_read(paths, queue), given, upload=upload, seeds=seeds)
-        scenario = Scenario(bonding.text(), MADE, pairs_of(overrides))
+        scenario, _ = _scenario(bonding, given, overrides)
         from ropewalk.cli.why import WhyOrder, execute
         from ropewalk.why.hint import hints
         from ropewalk.worth import to_dict, worth
@@ -149,9 +214,11 @@ def _show(bonding: Bonding, scenario: Scenario, found: Worth, held: list[str]) -
         return NONE if value is None else narrow(value.mean, value.ci95, scale)
 
     out = printer()
-    for paragraph in (" ".join(told(found, bonding.size)), *held):
-        out.paragraph(paragraph)
-        out.line()
+    for paragraph in (told(found, bonding.size), held):
+        for sentence in paragraph:
+            out.paragraph(sentence)
+        if paragraph:
+            out.line()
     rows = [("bonded", found.goodput, found.completion, found.vs_best)]
     rows += [(f"{one.path} alone", one.goodput, one.completion, one.vs_best) for one in found.alone]
     rows.append(("sum of these", found.sum, None, found.sum_vs_best))
@@ -162,8 +229,13 @@ def _show(bonding: Bonding, scenario: Scenario, found: Worth, held: list[str]) -
         Column("times the\nbest path", [cell(row[3]) for row in rows]),
     ]
     columns = [column for column in columns if set(column.cells) != {NONE}]
+    over = bonding.over
     length = f"of {bonding.size}" if bonding.size else f"for {scenario.duration_s:g} s"
-    show_table(out, f"{bonding.flow.capitalize()} {length}, MPTCP over all paths and TCP over each", columns)
+    show_table(
+        out,
+        f"{bonding.flow.capitalize()} {length}, {over.title} over all paths and {over.single} over each",
+        columns,
+    )
     several = f"± is the 95 % interval of {found.seeds} replications under the same seeds."
     out.paragraph(several if found.seeds > 1 else "One replication has no interval: --seeds 5 makes one.")
     out.line()
@@ -221,9 +293,8 @@ def init(
         else:
             fail(f"no --path, and no terminal to ask at\n  fix: add {FORM}, twice or more", WRONG_INPUT)
         bonding = _bonding(chosen, given, upload=upload, seeds=seeds)
-        text = bonding.text()
         # The file that is written can be run.
-        Scenario.parse(text, MADE)
+        _, text = _scenario(bonding, given)
         if str(file) == STDOUT:
             sys.stdout.write(text)
             return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ropewalk import _core
-from ropewalk.cli.options import WholeNumber, as_json, directory, overrides, pairs_of
+from ropewalk.cli.options import WholeNumber, as_json, directory, overrides, pairs_of, without_effect
 from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, reported
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def _load(file: Path, sets: tuple[str, ...]) -> Scenario:
     from ropewalk.scenario import Scenario
 
     try:
-        return Scenario.load(Path("/dev/stdin") if str(file) == "-" else file, pairs_of(sets))
+        place = Path("/dev/stdin") if str(file) == "-" else file
+        return without_effect(Scenario.load(place, pairs_of(sets)))
     except ScenarioError:
         raise
     except OSError as error:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ropewalk import reading
+from ropewalk.cli.reporting import complain
 from ropewalk.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ropewalk.scenario import Scenario
 
 
 class WholeNumber(click.IntRange):
@@ -63,6 +66,13 @@ overrides = click.option(
     multiple=True,
     help="Change a key, as in flow.upload.transport.congestion=cubic. May be repeated.",
 )
+
+
+def without_effect(scenario: Scenario) -> Scenario:
+    """The same, after a warning on stderr if `--set` chose a `kind` that leaves out keys of the file."""
+    if scenario.left_out is not None:
+        complain(f"warning: {scenario.left_out}")
+    return scenario
 
 
 def pairs_of(overrides: Sequence[str]) -> list[tuple[str, str]]:

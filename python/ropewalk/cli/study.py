@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from ropewalk.cli.columns import Column, show_table
 from ropewalk.cli.progress import Progress
-from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, next_step, refuse_others
+from ropewalk.cli.reporting import (
+    RUN_FAILED,
+    WRONG_INPUT,
+    complain,
+    describe,
+    fail,
+    next_step,
+    refuse_others,
+)
 from ropewalk.cli.tables import FEW_SEEDS, NONE, few_seeds, narrow, printer
 from ropewalk.executors import LOCAL, ExecutorError
 from ropewalk.numbers import count, figure
@@ -48,6 +56,19 @@ class StudyOrder:
     def place(self) -> Path:
         """Where the store is."""
         return self.out / STORE if self.store is None else self.store
+
+
+def warn(study: Study) -> None:
+    """Names on stderr the keys of the scenario file that a `kind` of some case leaves out."""
+    cases: dict[str, list[str]] = {}
+    for case in study.plan.cases:
+        for key in case.left_out:
+            cases.setdefault(key, []).append(case.name)
+    for key, names in cases.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        complain(
+            f"warning: {key} of the scenario has no effect in {names[0]}{more}: its kind does not have it"
+        )
 
 
 def dry_run(study: Study, order: StudyOrder) -> None:

@@ -35,6 +35,8 @@ class Case:
     """The scenario with every default filled in."""
     key: str
     """Hash of it, without title and number of seeds, and of the model version."""
+    left_out: tuple[str, ...] = ()
+    """Keys of the scenario file that a `kind` of the case does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +85,21 @@ def plan(
     try:
         found = study.core.cases(list(sets))
         if backend != SIMULATOR:
-            for name, _, _, text in found:
+            for name, _, _, text, _ in found:
                 _core.Document.parse(text, f"case {name}", []).check_backend(backend)
     except _core.InvalidScenario as error:
         raise StudyError.from_core(error) from None
     cases = tuple(
-        Case(index, name, dict(levels), tuple(overrides), on(backend, text), key_of(on(backend, text)))
-        for index, (name, levels, overrides, text) in enumerate(found)
+        Case(
+            index,
+            name,
+            dict(levels),
+            tuple(overrides),
+            on(backend, text),
+            key_of(on(backend, text)),
+            tuple(left_out),
+        )
+        for index, (name, levels, overrides, text, left_out) in enumerate(found)
     )
     metrics = study.metrics or tuple(map(Metric.parse, _core.Study.usual_metrics(cases[0].text)))
     return Plan(study, cases, stopping or study.stopping, study.series, metrics)
