@@ -45,9 +45,9 @@ class Transport:
     kind: str
     title: str
     single: str
-    """What it is compared with on each path alone."""
+    """The transport over one path that it is compared with."""
     first: str
-    """What `via` chooses the path of."""
+    """Name of that whose path `via` chooses."""
     receive_buffer: str
     """The key for the largest size of its receive buffer."""
 

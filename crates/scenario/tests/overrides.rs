@@ -82,7 +82,7 @@ fn a_bare_name_becomes_a_table_and_another_kind_drops_the_options() {
     );
 }
 
-/// What an override of `kind` leaves out, without places.
+/// Keys that an override of `kind` leaves out, without places.
 fn left_out(document: &scenario::Document) -> Vec<String> {
     let all = document.left_out().into_iter().flat_map(scenario::Diagnostics::iter);
     all.map(|one| format!("{}: {}", one.key, one.message)).collect()
