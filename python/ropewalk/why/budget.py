@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
@@ -26,19 +26,24 @@ def budget(results: Results, flow: Flow) -> dict[str, float]:
     total = math.fsum(sums.values())
     if total <= 0:
         return {}
-    return _by_buffer(
-        {limit.replace(" ", "_"): sums[column] / total for column, limit in columns.items()}, flow
-    )
+    return {limit.replace(" ", "_"): sums[column] / total for column, limit in columns.items()}
 
 
-def _by_buffer(shares: dict[str, float], flow: Flow) -> dict[str, float]:
-    """With CMT that splits its buffers, a path that is passed over has used up its part of one."""
+def split_buffer(flow: Flow) -> Literal["receive_window", "send_buffer"] | None:
+    """The limit of the buffer that CMT splits: a path that is passed over has used up its part of it."""
     split = flow.transport.get("buffer_split", "off")
     if not flow.is_cmt or split == "off":
-        return shares
+        return None
     sizes = [quantity(flow.transport.get(key)) or math.inf for key in ("send_buffer", "receive_buffer")]
     at_sender = split == "sender" or (split == "both" and sizes[0] < sizes[1])
-    owner = "send_buffer" if at_sender else "receive_window"
+    return "send_buffer" if at_sender else "receive_window"
+
+
+def by_buffer(shares: dict[str, float], flow: Flow) -> dict[str, float]:
+    """The budget with the time of the scheduler in that of the buffer that is split: a cause acts on both."""
+    owner = split_buffer(flow)
+    if owner is None or not shares:
+        return shares
     return {**shares, "scheduler": 0.0, owner: shares.get(owner, 0.0) + shares.get("scheduler", 0.0)}
 
 

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from ropewalk.numbers import count, interval
 from ropewalk.problems import fell_back, refused
 from ropewalk.statistics import estimate
-from ropewalk.why.budget import best_path, budget, goodput, rows, waits_for_messages
+from ropewalk.why.budget import best_path, budget, by_buffer, goodput, rows, waits_for_messages
 from ropewalk.why.candidates import ACTS, TAIL, Candidate, Case, candidates, is_suspect, single_paths, times
 from ropewalk.why.evidence import FULL, LATE, Seen, evidence, is_loss_limited
 from ropewalk.why.model import Cure, FlowDiagnosis, Reason
 from ropewalk.why.paths import directions, is_odd, paths, ramp
 from ropewalk.why.proxies import at_proxies
+from ropewalk.why.trial import PROMISING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ropewalk.facts import Facts, Flow, Way
     from ropewalk.why.model import Cause
@@ -38,6 +40,8 @@ DIRECT = 0.02
 """A buffer that is the limit for a smaller part of the time is no reason, even if a larger one helps."""
 TOLD = 0.005
 """A further reason with a smaller share and no cure is not told."""
+SURE = 10
+"""Replications from which a small gain is told from chance."""
 MOST_CURES = 4
 """Cures of a reason that are told."""
 
@@ -72,7 +76,7 @@ def look(bench: Bench, facts: Facts, flow: Flow) -> Seen:
     case = Case(
         facts,
         flow,
-        budget(bench.base, flow),
+        by_buffer(budget(bench.base, flow), flow),
         max([path.rtt_s for path in seen_paths if path.rtt_s is not None], default=bottom),
         _rate(bench, flow),
         bool(fell_back(own, bench.base.legs)),
@@ -149,14 +153,38 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
     return FlowDiagnosis(
         flow=flow.name,
         goodput_bit_s=estimate(rates.values()),
-        budget=dict(seen.case.budget),
+        budget=budget(bench.base, flow),
         reasons=tuple(reasons),
         vs_best=estimate(rates[seed] / best[seed] for seed in rates if best.get(seed)),
         best_path=path,
         proxies=at_proxies(bench.base, flow),
         failed_joins=joins,
         failed=_failed(rows(bench.base.flows, flow)),
+        unproven=tuple(_unproven(bench, seen, {reason.cause for reason in reasons})),
     )
+
+
+def _unproven(bench: Bench, seen: Seen, told: set[Cause]) -> Iterator[str]:
+    """Buffers that limit the flow for long, whose larger sizes seem to help and may do so by chance."""
+    buffers: tuple[Cause, ...] = ("receive_window", "send_buffer")
+    for cause in buffers:
+        if cause in told or seen.case.budget.get(cause, 0.0) < IDLE:
+            continue
+        trials = [bench.known(one.settings) for one in candidates(seen.case) if one.cause == cause]
+        found = [
+            (ratio.mean, ratio, one)
+            for one in trials
+            if one and (ratio := bench.ratio(one, seen.case.flow.name))
+        ]
+        mean, ratio, trial = max(found, key=lambda one: one[0], default=(0.0, None, None))
+        if ratio is None or trial is None or mean < PROMISING or ratio.n >= SURE:
+            continue
+        change = " ".join(f"--set {key}={value}" for key, value in trial.settings)
+        yield (
+            f"{cause}: {evidence(cause, seen)}. {change} gives {interval(ratio.mean, ratio.ci95)} times "
+            f"the goodput with {count(ratio.n, 'seed')}, which is not proven to be more than chance: "
+            f"--seeds {SURE} tells more"
+        )
 
 
 def _failed(flows: pl.DataFrame) -> bool:

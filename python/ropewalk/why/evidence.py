@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ropewalk.facts import ONE_SUBFLOW, kind, quantity
 from ropewalk.numbers import count, figure, percent
 from ropewalk.problems import overreach, size
-from ropewalk.why.budget import rows
+from ropewalk.why.budget import budget, rows, split_buffer
 from ropewalk.why.paths import law, loss_limited_bit_s
 from ropewalk.why.proxies import at_proxies
 
@@ -57,6 +57,15 @@ class Seen:
         busy = math.fsum(w * one.busy for w, one in zip(weights, bottlenecks, strict=True))
         return busy / math.fsum(weights) if weights else 0.0
 
+    def full(self, limit: str, words: str) -> str:
+        """Part of the time in which a buffer was full, and in which a path had used up its part of it."""
+        spent = budget(self.results, self.case.flow)
+        told = f"{percent(spent.get(limit, 0.0))} of the time {words}"
+        parts = spent.get("scheduler", 0.0) if split_buffer(self.case.flow) == limit else 0.0
+        if parts < SHOWN:
+            return told
+        return f"{told}, and {percent(parts)} a path had used up its part of it (limit scheduler)"
+
     def time(self, *limits: str) -> str:
         """Part of the time in some limits, in words."""
         return f"{percent(math.fsum(self.case.budget.get(limit, 0.0) for limit in limits))} of the time"
@@ -101,8 +110,8 @@ def _receive_window(seen: Seen) -> str:
     if (flight := transport.get("flight_limit", "unlimited")) != "unlimited":
         of_it += f", and at most {flight} may be in flight"
     return (
-        f"{seen.time('receive_window')} the receive window was full{behind}: the buffer is {size_now}{of_it}"
-        f"{late}. "
+        f"{seen.full('receive_window', 'the receive window was full')}{behind}: "
+        f"the buffer is {size_now}{of_it}{late}. "
         f"Twice the rates of the paths times the longest round trip is {size(needed)}"
     )
 
@@ -111,7 +120,7 @@ def _send_buffer(seen: Seen) -> str:
     slow = _slowest(seen)
     behind = f" while data of{slow} waited for its acknowledgement" if slow else ""
     return (
-        f"{seen.time('send_buffer')} the sender had room on a path and none in the send buffer "
+        f"{seen.full('send_buffer', 'the sender had room on a path and none in the send buffer')} "
         f"({seen.case.flow.transport.get('send_buffer')}){behind}"
     )
 

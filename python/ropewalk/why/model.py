@@ -81,6 +81,8 @@ class FlowDict(TypedDict):
     """If proxies are on its way."""
     failed_joins: NotRequired[list[str]]
     """If some have failed."""
+    unproven: NotRequired[list[str]]
+    """If there are some."""
 
 
 class DiagnosisDict(TypedDict):
@@ -179,6 +181,8 @@ class FlowDiagnosis:
     """Joins of its subflows that failed, in words."""
     failed: bool = False
     """Its connection has failed wherever it could not send because of a path."""
+    unproven: tuple[str, ...] = ()
+    """Changes that seem to help and may do so by chance, in words."""
 
     def to_dict(self) -> FlowDict:
         """For JSON."""
@@ -192,6 +196,8 @@ class FlowDiagnosis:
             flow["proxies"] = [proxy.to_dict() for proxy in self.proxies]
         if self.failed_joins:
             flow["failed_joins"] = list(self.failed_joins)
+        if self.unproven:
+            flow["unproven"] = list(self.unproven)
         return flow
 
 

@@ -44,6 +44,8 @@ def flow_lines(flow: FlowDiagnosis, width: int = WIDTH) -> list[str]:
         found += _wrapped(f"{join[:1].upper()}{join[1:]}.", width, 2)
     for number, reason in enumerate(flow.reasons, 1):
         found += _reason(number, reason, width)
+    for unproven in flow.unproven:
+        found += _wrapped(f"Not proven: {unproven}.", width, 2)
     if not flow.reasons:
         found += _wrapped("No change that was tried makes a difference.", width, 2)
     return found

@@ -35,7 +35,8 @@ pub const LIMITED: [MetricSpec; LIMITS.len()] = [
     limited(
         "limited_scheduler_s",
         "limited by the scheduler",
-        "time in which a subflow had room, the connection had data, and the scheduler sent none; 0 without MPTCP",
+        "time in which a subflow had room, the connection had data, and the scheduler sent none; with CMT-SCTP also that in which its part of a \
+         split buffer was used up, with SCTP that in which another path was in use; 0 with TCP",
     ),
     limited(
         "limited_recovery_s",
