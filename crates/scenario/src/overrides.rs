@@ -196,7 +196,8 @@ impl Writer<'_, '_, '_> {
 
     /// Notes that a key of the file has no effect; `near` is a key with the same purpose, or empty.
     fn leave_out(&mut self, entry: &KeyValue, kind: &Placed, near: &str) {
-        let (kind, parent) = (inline(&kind.value), self.key.rsplit_once('.').map_or("", |(parent, _)| parent));
+        let (kind, parent) =
+            (inline(&kind.value), self.key.rsplit_once('.').map_or("", |(parent, _)| parent));
         let value = inline(&entry.node.value);
         let message = format!("{} = {value} is left out: kind = {kind} does not have it", entry.key);
         let help = match near {
@@ -246,4 +247,3 @@ fn address(section: &'static Section, index: usize, item: &Placed) -> String {
     let name = item.as_table().and_then(|table| table.text("name")).filter(|_| section.key("name").is_some());
     name.map_or_else(|| index.to_string(), str::to_owned)
 }
-

@@ -227,7 +227,12 @@ impl StudyFile {
             levels: names.zip(labels.into_iter().map(str::to_owned)).collect(),
             overrides,
             text: scenario.to_whole_toml(),
-            left_out: scenario.left_out().into_iter().flat_map(Diagnostics::iter).map(|d| d.key.clone()).collect(),
+            left_out: scenario
+                .left_out()
+                .into_iter()
+                .flat_map(Diagnostics::iter)
+                .map(|d| d.key.clone())
+                .collect(),
         }
     }
 
