@@ -102,6 +102,43 @@ def test_a_search_for_a_satellite_ends_at_once(tmp_path: Path) -> None:
     assert (code, stderr.splitlines()[-1]) == (130, "interrupted")
 
 
+LATE = """\
+duration = "31536000s"
+record = { interval = "10000s" }
+
+[[path]]
+name = "p"
+
+[path.both]
+rate = "1Mbit/s"
+delay = "10ms"
+loss = { kind = "gilbert_time", mean_good = "1us", mean_bad = "1us" }
+
+[[flow]]
+name = "f"
+from = "terminal"
+to = "server"
+start = "31535000s"
+app = { kind = "bulk", size = "100kB" }
+transport = { kind = "tcp" }
+"""
+
+
+@pytest.mark.parametrize("command", ["run", "study"])
+def test_one_event_of_hours_ends_at_once(command: str, tmp_path: Path) -> None:
+    """The first packet of the flow finds 3e13 phases of the channel to go through."""
+    scenario, out = tmp_path / "late.toml", tmp_path / "out"
+    scenario.write_text(LATE, encoding="utf-8")
+    study = tmp_path / "study.toml"
+    vary = '[[vary]]\nkey = "path.p.both.delay"\nvalues = ["10ms", "20ms"]\n'
+    study.write_text('name = "late"\nscenario = "late.toml"\nreplications = 2\n' + vary, encoding="utf-8")
+    file = scenario if command == "run" else study
+    code, _, stderr = interrupt([str(COMMAND), command, str(file), "--out", str(out)], ready=out)
+    assert code == 130, stderr
+    assert "interrupted" in stderr
+    assert "Traceback" not in stderr
+
+
 def test_python_gets_a_keyboard_interrupt(tmp_path: Path) -> None:
     scenario = tmp_path / "endless.toml"
     scenario.write_text(ENDLESS, encoding="utf-8")

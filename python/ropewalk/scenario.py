@@ -8,6 +8,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ropewalk import _core, backends, numbers, reading
@@ -48,6 +49,11 @@ class Scenario:
             self._document = _core.Document.parse(text, self._name, list(overrides))
         except _core.InvalidScenario as error:
             raise ScenarioError.from_core(error) from None
+        except UnicodeEncodeError as error:
+            raise ScenarioError(
+                f"{self._name}: found {error.object[error.start : error.end]!r}, half of a surrogate pair, "
+                "which is no text\n  fix: decode the text as what it is, without surrogateescape"
+            ) from None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()) -> Scenario:
@@ -81,7 +87,10 @@ class Scenario:
         Raises:
             ScenarioError: it has mistakes.
             TypeError: something in it has no form in TOML.
+            ValueError: it nests too deeply, or has integers of thousands of digits.
         """
+        if not isinstance(keys, Mapping):
+            raise TypeError(f"the keys of a scenario are a dict, not {type(keys).__name__}")
         lines = [f"{toml_value(key)} = {toml_value(value)}\n" for key, value in keys.items()]
         return cls("".join(lines), name)
 
@@ -95,13 +104,15 @@ class Scenario:
 
         Values may be those of numpy, too, and files may be paths, seen from the scenario file if relative.
 
+        A `UserWarning` names the keys of the scenario that another `kind` leaves out, see `left_out`.
+
         Raises:
             ScenarioError: there is no such key, or it does not take this value.
             TypeError: nothing in a scenario is of this type.
-
-        Warns:
-            UserWarning: another `kind` leaves out keys of the scenario, see `left_out`.
+            ValueError: the value nests too deeply, or has integers of thousands of digits.
         """
+        if not isinstance(key, str):
+            raise TypeError(f"a key of a scenario is a str, not {type(key).__name__}")
         try:
             changed = self.override([(key, toml_value(value))])
         except ScenarioError as error:
@@ -208,28 +219,35 @@ class Scenario:
         Raises:
             ScenarioError: the back end cannot run this scenario; all keys that it cannot run are listed.
             ValueError: no seed, or a seed twice, or there is no such back end, or nothing to capture.
+            TypeError: `capture` is no `Capture`.
+            OSError: captures cannot be written where they should be.
             RunFailed: a replication failed, or the back end is not installed.
             KeyboardInterrupt: Ctrl-C; the run ends at once.
         """
+        from ropewalk.captures import Capture, beside, take
         from ropewalk.results import Results
 
         chosen = choose_seeds(self.seeds if seeds is None else seeds)
         jobs = available_processors() if jobs is None else jobs
         if jobs < 1:
             raise ValueError(f"jobs is {jobs}: at least 1 is needed")
-        output = self.output(
-            chosen,
-            jobs,
-            series=series,
-            trace=trace,
-            progress=progress,
-            simulated=simulated,
-            backend=backend,
-            capture=capture,
-        )
-        results = Results.from_output(self, chosen, output, backend)
-        if capture is not None:
-            results.captures = capture.files(chosen)
+        if capture is not None and not isinstance(capture, Capture):
+            raise TypeError(f"a capture is a ropewalk.Capture(directory), not {type(capture).__name__}")
+        with nullcontext() if capture is None else beside(capture) as staged:
+            output = self.output(
+                chosen,
+                # More threads than runs are of no use.
+                min(operator.index(jobs), MAX_REPLICATIONS),
+                series=series,
+                trace=trace,
+                progress=progress,
+                simulated=simulated,
+                backend=backend,
+                capture=staged,
+            )
+            results = Results.from_output(self, chosen, output, backend)
+            if capture is not None and staged is not None:
+                results.captures = take(capture, staged, chosen)
         return results
 
     def why(
@@ -329,10 +347,18 @@ def toml_value(value: Value) -> str:
 
     Raises:
         TypeError: TOML has nothing for it, or no scenario has.
+        ValueError: it nests too deeply.
     """
+    try:
+        return _toml_value(value)
+    except RecursionError:
+        raise ValueError("the value nests too deeply: no key of a scenario takes it") from None
+
+
+def _toml_value(value: Value) -> str:
     if hasattr(value, "tolist"):
         # A number or an array of numpy.
-        return toml_value(value.tolist())
+        return _toml_value(value.tolist())
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     match value:
@@ -344,9 +370,9 @@ def toml_value(value: Value) -> str:
         case int() | float():
             return repr(value)
         case Mapping():
-            return "{" + ", ".join(f"{toml_value(k)} = {toml_value(v)}" for k, v in value.items()) + "}"
+            return "{" + ", ".join(f"{_toml_value(k)} = {_toml_value(v)}" for k, v in value.items()) + "}"
         case Sequence():
-            return "[" + ", ".join(map(toml_value, value)) + "]"
+            return "[" + ", ".join(map(_toml_value, value)) + "]"
     raise TypeError(
         f"found {value!r}, which no key of a scenario takes; write a text, a number, true or false, "
         "a list of these or a table"

@@ -6,6 +6,9 @@ use std::fmt;
 use scenario::model::Scenario;
 use units::{Nanos, SimTime};
 
+/// Lines of such a text: a fast link over a long run would have more than any memory holds.
+pub const MAX_OPPORTUNITIES: usize = 20_000_000;
+
 /// Why there is no such text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoOpportunities {
@@ -18,6 +21,11 @@ pub enum NoOpportunities {
     },
     /// The link carries nothing during the whole run.
     Never {
+        /// Its name.
+        name: String,
+    },
+    /// It would have more than [`MAX_OPPORTUNITIES`] lines.
+    TooMany {
         /// Its name.
         name: String,
     },
@@ -35,6 +43,13 @@ impl fmt::Display for NoOpportunities {
                     "{name} cannot carry a single packet of 1500 bytes during the run: lengthen `duration`"
                 )
             }
+            Self::TooMany { name } => {
+                write!(
+                    f,
+                    "{name} can carry more than {MAX_OPPORTUNITIES} packets of 1500 bytes during the run, and a trace has \
+                     at most as many lines: shorten `duration`"
+                )
+            }
         }
     }
 }
@@ -45,10 +60,13 @@ impl std::error::Error for NoOpportunities {}
 /// from the start of the run to its end under this seed.
 ///
 /// # Errors
-/// There is no such link, or it never carries anything.
+/// There is no such link, or it never carries anything, or too much.
 pub fn opportunities(scenario: &Scenario, seed: u64, name: &str) -> Result<String, NoOpportunities> {
     let place = find(scenario, name)?;
-    let times = network::opportunities(scenario, seed, place);
+    let times = network::opportunities(scenario, seed, place, MAX_OPPORTUNITIES + 1);
+    if times.len() > MAX_OPPORTUNITIES {
+        return Err(NoOpportunities::TooMany { name: name.into() });
+    }
     if times.is_empty() {
         return Err(NoOpportunities::Never { name: name.into() });
     }
@@ -131,6 +149,14 @@ mod tests {
             lines(&event(5, "up = false"), "a.up"),
             Err(NoOpportunities::Never { name: "a.up".into() })
         );
+    }
+
+    #[test]
+    fn a_trace_that_no_memory_holds_is_refused() {
+        let text = "rate = \"10000Gbit/s\"";
+        let found = lines(&event(1, text), "a.up").unwrap_err();
+        assert_eq!(found, NoOpportunities::TooMany { name: "a.up".into() });
+        assert!(found.to_string().contains("20000000 packets"), "{found}");
     }
 
     #[test]

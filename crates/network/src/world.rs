@@ -52,12 +52,12 @@ pub enum Unfinished {
 /// Bits of all subflows of a connection.
 const ALL_SUBFLOWS: u64 = u64::MAX;
 
-/// Events between two looks at the watch, less one.
-const WATCH_MASK: u64 = 4095;
+/// Events and datagrams sent between two looks at the watch: one event may send a message of many thousand datagrams.
+const WATCH_WORK: u64 = 4096;
 /// And this often in simulated time: an event may be a long search, as for the next of many satellites.
 const WATCH: Nanos = Nanos::from_secs(1);
-/// Events between two counts of what is held, less one. In between a world grows by megabytes.
-const MEMORY_MASK: u64 = 65_535;
+/// The same between two counts of what is held. In between a world grows by megabytes.
+const MEMORY_WORK: u64 = 65_536;
 
 /// One replication of a scenario.
 #[derive(Debug)]
@@ -75,6 +75,8 @@ pub struct World {
     sampler: Option<Sampler>,
     /// Bytes that it may hold.
     memory: u64,
+    /// Datagrams that hosts have sent.
+    datagrams: u64,
 }
 
 impl World {
@@ -88,7 +90,20 @@ impl World {
     ) -> Self {
         let dirty = DirtyList::default();
         let memory = MAX_MEMORY;
-        Self { seed, duration, queue, network, hosts, flows, dirty, plan, relays, sampler, memory }
+        Self {
+            seed,
+            duration,
+            queue,
+            network,
+            hosts,
+            flows,
+            dirty,
+            plan,
+            relays,
+            sampler,
+            memory,
+            datagrams: 0,
+        }
     }
 
     /// Runs until the end of the scenario, or until every flow has delivered all that was written, or until
@@ -136,14 +151,18 @@ impl World {
     /// The same; `told` is how far the watch knows that it is.
     fn advance_watched(&mut self, watch: &dyn Watch, told: &mut SimTime) -> Result<SimTime, Unfinished> {
         let end = SimTime(self.duration.0.saturating_add(1));
+        let (mut look, mut count) = (WATCH_WORK, MEMORY_WORK);
         loop {
             let planned = self.next_planned();
             while let Some((now, event)) = self.queue.pop_before(planned.min(end)) {
-                if self.queue.taken() & WATCH_MASK == 0 || now.since(*told) >= WATCH {
+                let work = self.queue.taken() + self.datagrams;
+                if work >= look || now.since(*told) >= WATCH {
+                    look = work + WATCH_WORK;
                     if watch.is_stopped() {
                         return Err(Unfinished::Cancelled);
                     }
-                    if self.queue.taken() & MEMORY_MASK == 0 {
+                    if work >= count {
+                        count = work + MEMORY_WORK;
                         self.bound_memory(now)?;
                     }
                     watch.simulated(now.since(*told));
@@ -155,7 +174,10 @@ impl World {
                 }
             }
             match self.queue.next_time() {
-                None => return Ok(self.queue.now()),
+                None => {
+                    self.bound_memory(self.queue.now())?;
+                    return Ok(self.queue.now());
+                }
                 Some(_) if planned >= end => return Ok(self.duration),
                 Some(_) => self.on_planned(planned),
             }

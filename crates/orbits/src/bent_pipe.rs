@@ -3,6 +3,7 @@
 //! Within a slot the delay is interpolated between knots 100 ms apart. Light needs a few milliseconds, in which a
 //! satellite in low orbit moves by tens of metres; both hops are taken at the same instant, and so is either direction.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use units::{Nanos, SimTime};
@@ -17,6 +18,8 @@ use crate::serving::{Choice, Service};
 const KNOTS: Nanos = Nanos::from_millis(100);
 /// How many slots a search for the next change goes ahead.
 const LOOK_AHEAD: u64 = 1000;
+/// Slots before the one asked for that are kept at least, of up to twice as many.
+const KEPT: u64 = 4 * LOOK_AHEAD;
 /// Satellites that a search that may be continued looks at, so that a run can be interrupted in between.
 const LOOKED_AT: u64 = 2_000_000;
 
@@ -50,8 +53,8 @@ pub struct BentPipe {
     sky: Arc<Constellation>,
     stations: [GroundStation; 2],
     service: Service,
-    /// The satellite of each slot from the first on, as far as it has been asked for.
-    serving: Vec<Option<usize>>,
+    /// The satellite of each slot from `first` on, as far as it has been asked for.
+    serving: VecDeque<Option<usize>>,
     /// The slot of the first entry of `serving`.
     first: u64,
     knot: Knot,
@@ -73,7 +76,7 @@ impl BentPipe {
     pub fn new(sky: Arc<Constellation>, stations: [GroundStation; 2], service: Service) -> Self {
         assert!(service.phase < service.slot && service.outage < service.slot, "{service:?}");
         let knot = Knot { from: SimTime::ZERO, until: SimTime::ZERO, satellite: 0, start: 0.0, slope: 0.0 };
-        Self { sky, stations, service, serving: Vec::new(), first: 0, knot }
+        Self { sky, stations, service, serving: VecDeque::new(), first: 0, knot }
     }
 
     /// The service at `t`. Cheap within 100 ms of the last question; any order of times gives the same answers.
@@ -174,17 +177,25 @@ impl BentPipe {
     }
 
     fn serves(&mut self, slot: u64) -> Option<usize> {
-        // The highest satellite does not depend on earlier slots: those in between are left out.
         let end = self.first + self.serving.len() as u64;
-        if self.service.choice == Choice::Highest && (slot > end || (slot <= self.first && self.first > 0)) {
+        let forgotten = slot <= self.first && self.first > 0;
+        // The highest satellite does not depend on earlier slots: those in between are left out.
+        if self.service.choice == Choice::Highest && (slot > end || forgotten) {
             self.serving.clear();
             self.first = slot.saturating_sub(1);
+        } else if forgotten {
+            self.serving.clear();
+            self.first = 0;
         }
         while self.first + self.serving.len() as u64 <= slot {
             let next = self.first + self.serving.len() as u64;
-            let previous = self.serving.last().copied().flatten();
+            let previous = self.serving.back().copied().flatten();
             let chosen = self.service.choose(&self.sky, &self.stations, next, previous);
-            self.serving.push(chosen);
+            self.serving.push_back(chosen);
+            if self.serving.len() as u64 > 2 * KEPT {
+                self.serving.drain(..KEPT as usize);
+                self.first += KEPT;
+            }
         }
         let chosen = self.serving[(slot - self.first) as usize];
         debug_assert!(

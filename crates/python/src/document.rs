@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
 use lab::{Backend, CaptureOrder, Control, RunError, RunOptions, Watch};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
@@ -16,6 +17,9 @@ use scenario::{Diagnostics, Registries};
 use crate::_core::{InvalidScenario, RunFailed};
 use crate::output::Output;
 use crate::watched::{POLL, watched};
+
+/// How long a run that was told to stop may take to end before it is left alone.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// A checked scenario.
 #[pyclass(frozen, module = "ropewalk._core")]
@@ -80,19 +84,28 @@ impl Document {
 
     /// The delivery opportunities of a link direction under a seed, in the format of mahimahi.
     ///
-    /// Raises `ValueError` if there is no such link, or if it never carries anything.
-    fn opportunities(&self, link: &str, seed: u64) -> PyResult<String> {
-        let scenario = self.inner.under(seed).map_err(|mistakes| invalid(&mistakes))?;
-        let text = lab::opportunities(&scenario, seed, link);
+    /// Raises `ValueError` if there is no such link, or if it never carries anything, or too much.
+    fn opportunities(&self, py: Python<'_>, link: String, seed: u64) -> PyResult<String> {
+        let inner = Arc::clone(&self.inner);
+        let text = watched(py, move || {
+            inner.under(seed).map(|scenario| lab::opportunities(&scenario, seed, &link))
+        })?;
+        let text = text.map_err(|mistakes| invalid(&mistakes))?;
         text.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// Mean rate in bit/s of a link direction between each two of `edges` (s) under a seed, outages included.
     ///
-    /// Raises `ValueError` if there is no such link.
-    fn capacity(&self, link: &str, seed: u64, edges: Vec<f64>) -> PyResult<Vec<f64>> {
-        let scenario = self.inner.under(seed).map_err(|mistakes| invalid(&mistakes))?;
-        let rates = lab::capacity(&scenario, seed, link, &edges);
+    /// Raises `ValueError` if there is no such link, or if the edges do not rise.
+    fn capacity(&self, py: Python<'_>, link: String, seed: u64, edges: Vec<f64>) -> PyResult<Vec<f64>> {
+        if edges.iter().any(|edge| edge.is_nan()) || !edges.is_sorted() {
+            return Err(PyValueError::new_err("the edges are seconds that rise"));
+        }
+        let inner = Arc::clone(&self.inner);
+        let rates = watched(py, move || {
+            inner.under(seed).map(|scenario| lab::capacity(&scenario, seed, &link, &edges))
+        })?;
+        let rates = rates.map_err(|mistakes| invalid(&mistakes))?;
         rates.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
@@ -142,13 +155,15 @@ impl Document {
             CaptureOrder::new(&self.inner.scenario, &folder, &at, snap).map_err(PyValueError::new_err)
         });
         let options = RunOptions { seeds, jobs, series, trace, capture: order.transpose()? };
-        let watch = Progress { progress, simulated, ..Progress::default() };
-        let all = lab::backends(&folder);
-        let chosen = all.iter().find(|one| one.name() == backend).ok_or_else(|| {
+        let watch = Progress { progress, simulated, counts: Arc::default() };
+        let mut all = lab::backends(&folder);
+        let Some(place) = all.iter().position(|one| one.name() == backend) else {
             let names: Vec<&str> = all.iter().map(|one| one.name()).collect();
-            PyValueError::new_err(format!("there is no back end {backend}; back ends: {}", names.join(", ")))
-        })?;
-        let output = py.detach(|| self.run_watched(chosen.as_ref(), &options, &watch))?;
+            let message = format!("there is no back end {backend}; back ends: {}", names.join(", "));
+            return Err(PyValueError::new_err(message));
+        };
+        let chosen = all.swap_remove(place);
+        let output = py.detach(|| self.run_watched(chosen, options, &watch))?;
         watch.report(py)?;
         Output::new(py, output)
     }
@@ -156,31 +171,43 @@ impl Document {
 
 impl Document {
     /// The work is done on threads of its own; this one watches.
+    ///
+    /// A run looks at the order to stop between events, and one event may be a search of hours: a simulation that does
+    /// not end is left alone, and its thread ends after that event or with the process. Other back ends have processes
+    /// and networks to take down, and are waited for.
     fn run_watched(
         &self,
-        backend: &dyn Backend,
-        options: &RunOptions,
+        backend: Box<dyn Backend>,
+        options: RunOptions,
         watch: &Progress,
     ) -> PyResult<lab::Output> {
+        let abandonable = backend.name() == "simulator";
+        let (document, counts) = (Arc::clone(&self.inner), Arc::clone(&watch.counts));
+        let (sender, receiver) = mpsc::channel::<()>();
+        let work = thread::Builder::new().spawn(move || {
+            let note = |done, total| counts.note(done, total);
+            let outcome = lab::run_on(backend.as_ref(), &document, &options, &note, &counts.control);
+            drop(sender);
+            outcome
+        })?;
         let mut interruption = None;
-        let outcome = thread::scope(|scope| {
-            let (sender, receiver) = mpsc::channel::<()>();
-            let work = scope.spawn(|| {
-                let note = |done, total| watch.note(done, total);
-                let outcome = lab::run_on(backend, &self.inner, options, &note, &watch.control);
-                drop(sender);
-                outcome
-            });
-            while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(POLL) {
-                if let Err(error) = Python::attach(|py| watch.poll(py)) {
-                    watch.control.stop();
-                    interruption.get_or_insert(error);
-                }
+        while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(POLL) {
+            let Err(error) = Python::attach(|py| watch.poll(py)) else { continue };
+            watch.counts.control.stop();
+            interruption.get_or_insert(error);
+            if abandonable {
+                break;
             }
-            work.join()
-        });
+        }
+        if let Some(error) = interruption.take_if(|_| abandonable) {
+            // The channel closes when the work ends.
+            if receiver.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
+                return Err(error);
+            }
+            interruption = Some(error);
+        }
         let outcome: Result<lab::Output, RunError> =
-            outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         match interruption {
             Some(error) => Err(error),
             None => outcome.map_err(|error| match error {
@@ -203,31 +230,39 @@ pub(crate) fn invalid(mistakes: &Diagnostics) -> PyErr {
 }
 
 /// How far the run is, and what to call with it.
-#[derive(Default)]
 struct Progress {
-    control: Control,
+    counts: Arc<Counts>,
     progress: Option<Py<PyAny>>,
     simulated: Option<Py<PyAny>>,
+}
+
+/// The part that the threads of the run know.
+#[derive(Default)]
+struct Counts {
+    control: Control,
     done: AtomicUsize,
     total: AtomicUsize,
 }
 
-impl Progress {
+impl Counts {
     /// Calls come from many threads and may overtake each other.
     fn note(&self, done: usize, total: usize) {
         self.total.store(total, Ordering::Relaxed);
         self.done.fetch_max(done, Ordering::Relaxed);
     }
+}
 
+impl Progress {
     fn poll(&self, py: Python<'_>) -> PyResult<()> {
         py.check_signals()?;
         self.report(py)
     }
 
     fn report(&self, py: Python<'_>) -> PyResult<()> {
-        let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
+        let counts = &self.counts;
+        let (done, total) = (counts.done.load(Ordering::Relaxed), counts.total.load(Ordering::Relaxed));
         if let Some(simulated) = &self.simulated {
-            simulated.call1(py, (self.control.simulated_s(),))?;
+            simulated.call1(py, (counts.control.simulated_s(),))?;
         }
         match &self.progress {
             Some(progress) if total > 0 => progress.call1(py, (done, total)).map(drop),

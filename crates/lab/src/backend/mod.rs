@@ -32,7 +32,7 @@ pub use simulator::Simulator;
 pub use usrsctp::Usrsctp;
 
 /// Something that runs scenarios. A run may take wall time, fail, and leave metrics unmeasured.
-pub trait Backend: Sync {
+pub trait Backend: Send + Sync {
     /// Its name, as the command line takes it.
     fn name(&self) -> &'static str;
 

@@ -142,12 +142,15 @@ pub fn write_opportunities(times: &[SimTime]) -> String {
     text
 }
 
-/// The opportunities that a link with the rate of `model` has after `from`, up to `until`: one whenever the rate has
-/// allowed 1500 more bytes.
-pub fn trace_of(model: &mut dyn RateModel, from: SimTime, until: SimTime) -> Vec<SimTime> {
+/// The opportunities that a link with the rate of `model` has after `from`, up to `until`, but at most `most` of them: one
+/// whenever the rate has allowed 1500 more bytes.
+pub fn trace_of(model: &mut dyn RateModel, from: SimTime, until: SimTime, most: usize) -> Vec<SimTime> {
     let mut times = Vec::new();
     let mut at = from;
     loop {
+        if times.len() >= most {
+            return times;
+        }
         let start = model.ready(at);
         if start.is_never() {
             return times;
@@ -224,6 +227,7 @@ mod tests {
             &mut ConstantRate::new(BitsPerSecond(12_000_000)),
             SimTime::ZERO,
             SimTime::from_millis(5),
+            100,
         );
         let text = write_opportunities(&times);
         assert_eq!(text, "1\n2\n3\n4\n5\n");

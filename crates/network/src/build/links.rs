@@ -42,11 +42,13 @@ pub fn links(scenario: &Scenario, seed: u64) -> (Vec<Link>, Vec<LinkChange>) {
 }
 
 /// When a link direction could carry 1500 more bytes, from the start of the run to its end: by its rate, by the changes of
-/// it and by outages, as if something always waited. Shapers and satellites out of sight are not considered.
-pub fn opportunities(scenario: &Scenario, seed: u64, place: (usize, usize)) -> Vec<SimTime> {
+/// it and by outages, as if something always waited; the first `most` of them. Shapers and satellites out of sight are not
+/// considered.
+pub fn opportunities(scenario: &Scenario, seed: u64, place: (usize, usize), most: usize) -> Vec<SimTime> {
     let mut times = Vec::new();
     each_rate(scenario, seed, place, |rate, _, from, until| {
-        times.extend(links::rate::trace_of(rate, from, until));
+        let left = most.saturating_sub(times.len());
+        times.extend(links::rate::trace_of(rate, from, until, left));
     });
     times
 }

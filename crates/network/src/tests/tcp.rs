@@ -149,6 +149,26 @@ fn a_run_can_be_cancelled() {
     assert_eq!(world.run(&AtomicBool::new(true)), Err(crate::Unfinished::Cancelled));
 }
 
+/// One event may send any number of datagrams: they count as events do.
+#[test]
+fn a_run_of_few_events_and_many_datagrams_is_watched() {
+    let flow = "app = { kind = \"sockperf\", size = \"20000B\", duration = \"20ms\" }";
+    let text = one_path("", flow, "", "").replace("kind = \"tcp\"", "kind = \"udp\", payload = \"1B\"");
+    let text = text.replace("duration = \"20s\"", "duration = \"50ms\"");
+    let run = |stopped| World::new(&scenario(&text), 1, NOTHING).run(&AtomicBool::new(stopped));
+    let record = run(false).expect("not cancelled");
+    assert!(record.events < 4096 && record.end < SimTime::from_secs(1), "{} events", record.events);
+    assert_eq!(run(true), Err(crate::Unfinished::Cancelled));
+    let flow = "app = { kind = \"sockperf\", size = \"2MB\", duration = \"100ms\" }";
+    let text = one_path("", flow, "", "").replace("kind = \"tcp\"", "kind = \"udp\", payload = \"1B\"");
+    let world = World::new(&scenario(&text), 1, ALL).with_memory(1 << 20);
+    match world.run(&AtomicBool::new(false)) {
+        // A line of the trace for each datagram sent and for each lost, up to the next count.
+        Err(crate::Unfinished::TooMuchMemory(held)) => assert!(held.trace < 65_536 * 2 * 200, "{held:?}"),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Packets that wait behind a slow link, messages that wait in a sender, and a trace.
 #[test]
 fn a_run_that_grows_without_end_stops() {

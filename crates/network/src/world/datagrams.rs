@@ -8,7 +8,7 @@ use units::SimTime;
 use crate::host::socket::{AppSocket, SocketId};
 use crate::net::network::Delivery;
 use crate::observe::{trace_delivery, trace_sending};
-use crate::world::World;
+use crate::world::{MEMORY_WORK, World};
 
 impl World {
     /// A datagram, or a packet for a proxy, has reached its host.
@@ -51,9 +51,23 @@ impl World {
         if channel.conversation_mut().is_some_and(|conversation| conversation.take_notify(owner.side)) {
             self.tell_accepted(now, owner);
         }
+        while self.send_datagram(now, socket) {
+            self.datagrams += 1;
+            // One message may be any number of datagrams, each a line of the trace; the loop over events gives the run up.
+            if self.datagrams.is_multiple_of(MEMORY_WORK) && self.bound_memory(now).is_err() {
+                return;
+            }
+        }
+        self.note_progress(now, owner);
+    }
+
+    /// False if none waits.
+    fn send_datagram(&mut self, now: SimTime, socket: SocketId) -> bool {
         let Self { hosts, network, queue, .. } = self;
         let end = hosts.get_mut(socket);
-        while end.machine_mut().datagrams_mut().is_some_and(|udp| udp.poll_transmit_into(network.draft())) {
+        let waits =
+            end.machine_mut().datagrams_mut().is_some_and(|udp| udp.poll_transmit_into(network.draft()));
+        if waits {
             let packet = network.draft();
             let (path, size) = (packet.path, packet.size);
             let (path, _) = end.path_and_machine(path).expect("both ends know their path");
@@ -61,6 +75,6 @@ impl World {
             trace_sending(now, network, &path.route, None);
             network.send(queue, now, &path.route, size);
         }
-        self.note_progress(now, owner);
+        waits
     }
 }

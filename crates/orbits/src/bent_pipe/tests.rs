@@ -157,6 +157,25 @@ fn a_late_question_is_answered_at_once() {
     assert!(some.serving.len() < 5, "{}", some.serving.len());
 }
 
+/// Slots long past are forgotten, and found again where the choice depends on them.
+#[test]
+fn a_long_run_keeps_few_slots() {
+    let shell = Shell { planes: 6, per_plane: 6, phasing: 1, ..STARLINK };
+    for choice in [Choice::Longest, Choice::Highest] {
+        let service = Service { choice, ..SERVICE };
+        let mut long = pipe(shell, gothenburg(), service);
+        let far = 3 * KEPT;
+        for slot in (0..far).step_by(7) {
+            long.at(service.begin(slot));
+            assert!(long.serving.len() as u64 <= 2 * KEPT + LOOK_AHEAD, "{}", long.serving.len());
+        }
+        for slot in [far, far - 1, 100, 90, 0, KEPT + 1, far] {
+            let t = service.begin(slot) + Nanos::from_secs(3);
+            assert_eq!(long.at(t), pipe(shell, gothenburg(), service).at(t), "{choice:?}, slot {slot}");
+        }
+    }
+}
+
 /// A search among many satellites goes a few slots at a time, and arrives where one search does.
 #[test]
 fn a_search_that_goes_on_ends_where_one_search_ends() {
