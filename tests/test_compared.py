@@ -216,7 +216,7 @@ class Elements(HTMLParser):
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;\u202e\u2066'
 
 
-@pytest.mark.parametrize("label", [HOSTILE, "<b>&\"'" * 20_000])
+@pytest.mark.parametrize("label", [HOSTILE, "<b>&\"'" * 1_600])
 def test_no_text_of_a_reproduction_makes_an_element(changed: Path, tmp_path: Path, label: str) -> None:
     text = json.dumps(label)
     about = f'title = {text}\nsource = {text}\nprofiles = ["one"]\n[readings]\none = {text}\n'
