@@ -13,6 +13,7 @@ from ropewalk.captures import BOTH, SNAP, Capture
 from ropewalk.cli.progress import Progress
 from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, next_step, refuse_others, tell
 from ropewalk.results import TABLES
+from ropewalk.stalls import has_outage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,8 +98,8 @@ def _written(scenario: Scenario, order: Order) -> tuple[Results, OSError | None]
                 jobs=order.jobs,
                 progress=progress.update,
                 simulated=progress.simulated,
-                # Series are large and only end up in files.
-                series=out is not None,
+                # Series are large: they end up in files, or in the longest stall.
+                series=out is not None or (not order.as_json and has_outage(scenario)),
                 trace=order.trace,
                 backend=order.backend,
                 capture=None if place is None else Capture(place, order.capture or BOTH, order.snap),

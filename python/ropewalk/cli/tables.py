@@ -84,7 +84,8 @@ FLOWS: Columns[FlowSummary] = {
     "out of\norder\nmax kB": lambda row: number(row["ofo_bytes"]["max"], 1e3),
 }
 
-FLOW_RANKS = {"completion\ntime\ns": 4.5, "retrans-\nmitted\nsegments": 7.5}
+STALL = "longest\nstall\ns"
+FLOW_RANKS = {"completion\ntime\ns": 4.5, STALL: 1.5, "retrans-\nmitted\nsegments": 7.5}
 """Completion comes after benefit, retransmissions after delay; see `Column.rank`."""
 
 MEASURES: Columns[MeasureSummary] = {
@@ -212,7 +213,7 @@ def show_results(results: Results, asked: Sequence[str] = ("FILE",)) -> None:
     name = readable(one_line(summary["scenario"]))
     out.paragraph(f"{name}: {summary['duration_s']:g} s, {runs}{ran}", style="bold")
     out.line()
-    _show_first(out, "Flows", FLOWS, summary["flows"], FLOW_RANKS)
+    _show_first(out, "Flows", _flow_columns(results), summary["flows"], FLOW_RANKS)
     for line in problems(results):
         out.paragraph(line, style="bold red")
         out.line()
@@ -231,6 +232,20 @@ def show_results(results: Results, asked: Sequence[str] = ("FILE",)) -> None:
         _show(out, _title("Links", "busiest", len(busiest), len(links)), LINKS, busiest)
     out.paragraph(_cost(summary))
     show_exactness(out, results)
+
+
+def _flow_columns(results: Results) -> Columns[FlowSummary]:
+    """The columns of flows, with the longest stall of each where a path goes down."""
+    from ropewalk.stalls import longest
+
+    found = longest(results)
+
+    def stall(row: FlowSummary) -> str:
+        of = found.get(row["flow"])
+        return NONE if of is None else narrow(of.mean, of.ci95, 1.0)
+
+    first = list(FLOWS.items())
+    return dict([*first[:2], (STALL, stall), *first[2:]])
 
 
 def _show_parts(out: Printer, summary: Summary) -> None:
