@@ -139,7 +139,7 @@ def test_bins_follow_the_usual_round_trip_and_stay_short(
     instants = np.arange(1, round(end_s * 10) + 1) / 10
     results = SimpleNamespace(
         origin=SimpleNamespace(scenario=SimpleNamespace(duration_s=end_s)),
-        runs=pl.DataFrame({"end_s": [end_s]}),
+        runs=pl.DataFrame({"run": [1], "end_s": [end_s]}),
         series=pl.DataFrame({"run": [1] * len(instants), "t_s": instants}),
         subflows=pl.DataFrame({"run": [1] * len(round_trips), "srtt_mean_s": round_trips}),
     )
@@ -387,6 +387,8 @@ def test_the_ribbon_shows_the_limit_of_each_sample(transfer: rw.Results) -> None
             (what,) = [what for start, end, what in strip.spans if start < at <= end]
             assert what == names[int(code)]
     assert set(LIMITS) == {*names, FAILED}
+    # The ribbon has no colour of a subflow above it.
+    assert not {colour.lower() for colour in LIMITS.values()} & {colour.lower() for colour in PALETTE}
 
 
 def test_a_full_send_buffer_is_as_large_as_its_size(transfer: rw.Results) -> None:
@@ -577,3 +579,15 @@ def test_many_cases_are_divided_among_panels(
 ) -> None:
     made = layout(baseline, first, second)[0].divided(baseline)
     assert (made.panels, made.first) == (panels, colours)
+
+
+def test_the_axis_of_a_replication_ends_with_it() -> None:
+    text = SMALL.replace("compare_paths = true", 'app = { kind = "bulk", size = "500kB" }').partition(
+        "[[event]]"
+    )[0]
+    results = rw.Scenario.parse(text.replace('"4s"', '"20s"')).run(seeds=4)
+    ends = results.runs["end_s"].to_list()
+    assert len(set(ends)) > 1
+    for run, end in enumerate(ends, 1):
+        assert series.cwnd(results, None, run).x.high == end
+    assert series.out_of_order(results, None, 1).x.high == max(ends)

@@ -357,6 +357,13 @@ def visible(driver: webdriver.Chrome, selector: str) -> list[Any]:
     return [one for one in driver.find_elements(By.CSS_SELECTOR, selector) if one.is_displayed()]
 
 
+LONG_CURE = """
+const item = document.createElement("li");
+item.innerHTML = "<code>--set flow.download.transport.receive_buffer_of_a_very_long_name=4MiB</code>";
+document.querySelector("section").append(item);
+"""
+
+
 def test_a_browser_opens_it_without_complaint(
     chromium: webdriver.Chrome, page: Path, ran: Path, tmp_path: Path
 ) -> None:
@@ -367,6 +374,9 @@ def test_a_browser_opens_it_without_complaint(
             assert quiet(chromium)
             wide = chromium.execute_script("return document.documentElement.scrollWidth")
             assert wide <= width, "the page scrolls sideways"
+            chromium.execute_script(LONG_CURE)
+            wide = chromium.execute_script("return document.documentElement.scrollWidth")
+            assert wide <= width, "a long key makes the page scroll sideways"
 
 
 def test_every_level_is_named_on_a_phone(chromium: webdriver.Chrome, tmp_path: Path) -> None:

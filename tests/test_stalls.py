@@ -1,4 +1,4 @@
-"""The longest stall of bulk transfers in the tables of `ropewalk run`."""
+"""Columns of `ropewalk run` that matter most: stalls where a path goes down, what came late."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 import ropewalk as rw
 from ropewalk.stalls import longest
+from terminal import lines_on_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +34,15 @@ at = "4s"
 link = "a"
 set = { up = true }
 """
+VIDEO = """\
+name = "video"
+duration = "5s"
+seeds = 2
+path = [{ name = "wlan", both = { rate = "25Mbit/s", delay = "22ms", loss = LOSS } },
+        { name = "lte", both = { rate = "12Mbit/s", delay = "35ms" } }]
+flow = [{ name = "download", from = "server", to = "terminal", app = "video",
+          transport = { kind = "cmt-sctp" } }]
+""".replace("LOSS", '{ kind = "packet", probability = 0.01 }')
 
 
 def test_the_longest_stall_is_a_column_where_a_path_goes_down(ropewalk: Ropewalk, tmp_path: Path) -> None:
@@ -52,6 +62,18 @@ def test_the_longest_stall_is_a_column_where_a_path_goes_down(ropewalk: Ropewalk
         assert float(row.split()[2].partition("±")[0]) == pytest.approx(found["down@a"].mean, rel=0.01)
     file.write_text(OUTAGE.partition("[[event]]")[0])
     assert "stall" not in ropewalk("run", file).stdout
+
+
+def test_what_came_late_is_told_on_a_narrow_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "video.toml"
+    file.write_text(VIDEO)
+    lines = lines_on_terminal(80, "run", file)
+    messages = "\n".join(lines).partition("Messages")[2].partition("Subflows")[0]
+    assert "late or" in messages
+    assert "lost" in messages
+    assert "p95" in messages
+    assert "Left out: jitter" in messages
+    assert max(map(len, lines)) <= 80
 
 
 def test_json_of_a_run_stays_as_it_is(ropewalk: Ropewalk, tmp_path: Path) -> None:

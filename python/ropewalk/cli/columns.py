@@ -73,7 +73,11 @@ def show_table(out: Printer, title: str, columns: Sequence[Column]) -> None:
         out.line()
     if left_out:
         names = ", ".join(column.label for column in left_out)
-        out.paragraph(f"Left out: {names}; {HOW}.", indent=INDENT, style="dim")
+        text = f"Left out: {names};"
+        # A command is not broken: it is copied.
+        apart = out.width is not None and cell_len(f"{text} {HOW}.") > out.width - INDENT
+        for line in (text, f"{HOW}.") if apart else (f"{text} {HOW}.",):
+            out.paragraph(line, indent=INDENT, style="dim")
         out.line()
 
 

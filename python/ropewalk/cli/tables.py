@@ -88,6 +88,7 @@ STALL = "longest\nstall\ns"
 FLOW_RANKS = {"completion\ntime\ns": 4.5, STALL: 1.5, "retrans-\nmitted\nsegments": 7.5}
 """Completion comes after benefit, retransmissions after delay; see `Column.rank`."""
 
+LATE = "late or\nlost\n%"
 MEASURES: Columns[MeasureSummary] = {
     "flow": lambda row: row["flow"],
     "message": lambda row: row["what"],
@@ -97,8 +98,10 @@ MEASURES: Columns[MeasureSummary] = {
     "delay\nmedian\nms": lambda row: interval(row["delay_p50_s"], 1e-3),
     "delay\np95\nms": lambda row: interval(row["delay_p95_s"], 1e-3),
     "jitter\nms": lambda row: interval(row["jitter_s"], 1e-3),
-    "late or\nlost\n%": lambda row: interval(row["late"], 1e-2),
+    LATE: lambda row: interval(row["late"], 1e-2),
 }
+MEASURE_RANKS = {LATE: 3.5, "delay\np95\nms": 4.5}
+"""What missed its deadline comes before delays, the tail before the median; see `Column.rank`."""
 
 PAGES: Columns[PageSummary] = {
     "flow": lambda row: row["flow"],
@@ -252,7 +255,7 @@ def _show_parts(out: Printer, summary: Summary) -> None:
     """Messages, pages, and what flows are made of."""
     # A single transfer has its time of completion in the table of flows.
     if measures := [one for one in summary["measures"] if one["sent"] and one["sent"]["mean"] > 1]:
-        _show_first(out, "Messages", MEASURES, measures)
+        _show_first(out, "Messages", MEASURES, measures, MEASURE_RANKS)
     if pages := summary["pages"]:
         _show_first(out, "Pages", PAGES, pages)
     several = any(row["connection"] for row in summary["subflows"])

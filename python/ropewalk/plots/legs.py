@@ -198,7 +198,7 @@ def _chart(
         key=key,
         heading=heading,
         title=choice.title(heading, results),
-        x=time_axis(results),
+        x=time_axis(results, choice.run),
         y=Axis(unit, low=0.0),
         panels=panels,
         events=results.origin.scenario.events(),

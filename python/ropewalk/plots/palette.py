@@ -15,16 +15,16 @@ ROUNDS = (("solid", ""), ("dash", "/"), ("dashdot", "x"), ("longdash", "."))
 LIMITS = {
     "application": "#E3E3E3",
     "congestion window": "#A9C8DC",
-    "receive window": "#E69F00",
-    "send buffer": "#D55E00",
-    "pacing": "#56B4E9",
-    "scheduler": "#009E73",
+    "receive window": "#8A4B08",
+    "send buffer": "#F29C8E",
+    "pacing": "#2AB7B0",
+    "scheduler": "#7C8B1F",
     "recovery": "#7B5EA7",
     "handshake": "#F0E442",
     "path down": "#3A3A3A",
     "connection failed": "#8C1D18",
 }
-"""Colours of the limits in the ribbon under a plot; pale ones are no problem."""
+"""Colours of the limits in the ribbon under a plot, none of them of a subflow; pale ones are no problem."""
 
 
 def looks(count: int) -> list[tuple[str, str, str]]:

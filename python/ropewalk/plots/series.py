@@ -194,15 +194,16 @@ def _spans(at: Reals, limit: Reals, names: list[str]) -> list[tuple[float, float
     ]
 
 
-def _end_s(results: Results) -> float:
-    """When the last replication ended: after the duration, or when everything was delivered."""
-    ends = [end_s for end_s in results.runs["end_s"].to_list() if end_s]
+def _end_s(results: Results, run: int | None) -> float:
+    """When a replication ended (None: the last): after the duration, or when everything was delivered."""
+    own = results.runs if run is None else results.runs.filter(pl.col("run") == run)
+    ends = [end_s for end_s in own["end_s"].to_list() if end_s]
     return max(ends, default=results.origin.scenario.duration_s)
 
 
-def time_axis(results: Results) -> Axis:
-    """From the start to the end of the last replication."""
-    return Axis("time (s)", low=0.0, high=_end_s(results))
+def time_axis(results: Results, run: int | None) -> Axis:
+    """From the start to the end of a replication; of the last one with None."""
+    return Axis("time (s)", low=0.0, high=_end_s(results, run))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +218,7 @@ class Bins:
     @classmethod
     def make(cls, results: Results, run: int) -> Bins:
         """About a round trip wide: a window sent in a burst each round trip would look like gaps."""
-        end_s = _end_s(results)
+        end_s = _end_s(results, run)
         instants = results.series.filter(pl.col("run") == run)["t_s"].unique().sort().to_numpy()
         interval = float(np.max(np.diff(instants, prepend=0.0)))
         round_trip = results.subflows.filter(pl.col("run") == run)["srtt_mean_s"].to_numpy()
@@ -262,7 +263,7 @@ def throughput(results: Results, flow: str | None, run: int | None) -> Chart:
         key="throughput",
         heading="Throughput per subflow, stacked",
         title=choice.title("Throughput per subflow", results),
-        x=time_axis(results),
+        x=time_axis(results, choice.run),
         y=Axis(f"{label_of('throughput_bit_s')}, {bins.width:g} s means", low=0.0),
         panels=panels,
         events=results.origin.scenario.events(),
@@ -302,7 +303,7 @@ def cwnd(results: Results, flow: str | None, run: int | None) -> Chart:
         key="cwnd",
         heading="Congestion window per subflow",
         title=choice.title("Congestion window per subflow", results),
-        x=time_axis(results),
+        x=time_axis(results, choice.run),
         y=Axis(label_of("cwnd_bytes"), low=0.0),
         panels=panels,
         events=results.origin.scenario.events(),
@@ -332,7 +333,7 @@ def srtt(results: Results, flow: str | None, run: int | None) -> Chart:
         key="srtt",
         heading="Smoothed round-trip time per subflow",
         title=choice.title("Smoothed round-trip time per subflow", results),
-        x=time_axis(results),
+        x=time_axis(results, choice.run),
         y=Axis("smoothed RTT (ms)", log=log, low=None if log else 0.0),
         panels=panels,
         events=results.origin.scenario.events(),
@@ -368,7 +369,7 @@ def out_of_order(results: Results, flow: str | None, run: int | None) -> Chart:
         key="out-of-order",
         heading="Out-of-order memory",
         title=choice.title("Out-of-order queue", results, spread=replications > 1),
-        x=time_axis(results),
+        x=time_axis(results, None if replications > 1 else choice.run),
         y=Axis(label_of("ofo_bytes"), low=0.0),
         panels=panels,
         events=results.origin.scenario.events(),
@@ -410,7 +411,7 @@ def queue(results: Results, run: int | None) -> Chart:
         key="queue",
         heading="Queues of the links",
         title=f"Queues of the links: {results.origin.scenario.name}, seed {choice.run}",
-        x=time_axis(results),
+        x=time_axis(results, choice.run),
         y=Axis(label_of("queue_packets", "link"), low=0.0),
         panels=[panel],
         events=results.origin.scenario.events(),

@@ -49,6 +49,7 @@ class KeptFlow:
     flow: str
     budget: dict[str, float]
     reasons: list[KeptReason]
+    unproven: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ def write(directory: Path, diagnosis: Diagnosis) -> Path:
     Raises:
         OSError: it could not be written.
     """
-    found = {**diagnosis.to_dict(), "belongs_to": written.belonging(directory)}
+    flows = [{"unproven": [], **flow} for flow in diagnosis.to_dict()["flows"]]
+    found = {"flows": flows, "belongs_to": written.belonging(directory)}
     write_whole(directory / FILE, written.seal(found, indent=1), lasting=False)
     return directory / FILE
 
