@@ -97,8 +97,10 @@ def test_a_receive_buffer_that_is_too_small_is_told_as_its_option(ropewalk: Rope
         assert done.stderr.startswith("--receive-buffer 128kB: ")
         assert "fix: give more than 128KiB" in done.stderr
     assert not (tmp_path / "mine.toml").exists()
-    done = ropewalk("bond", *SHORT, "--receive-buffer", "129KiB")
-    assert (done.returncode, done.stderr) == (0, "")
+    for size, doubled in (("128KiB", True), ("129KiB", False)):
+        done = ropewalk("bond", *SHORT, "--receive-buffer", size)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert ("counts as SO_RCVBUF, which Linux doubles" in done.stdout) == doubled
 
 
 def test_cmt_sctp_is_an_option_that_keeps_the_buffer(ropewalk: Ropewalk) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import textwrap
 from pathlib import Path
 
 import click
@@ -127,6 +128,45 @@ def test_the_bonded_link_of_the_operator(ropewalk: Ropewalk, tmp_path: Path) -> 
     cure = ("--set", "flow.download.transport.receive_buffer_max=16MiB")
     prints(cured, ropewalk("why", "bonded.toml", *cure, cwd=tmp_path).stdout)
     prints(better, ropewalk("bond", *link, "16MiB", "--congestion", "bbr").stdout)
+
+
+def row_of(shown: str, flow: str) -> list[str]:
+    """The figures of a flow in the first table: means alone."""
+    line = next(line for line in shown.splitlines() if line.startswith(f" {flow} "))
+    return [word.partition("±")[0] for word in line.split()[1:]]
+
+
+def test_the_figures_of_cmt_sctp(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    page = HOWTO / "use-cmt-sctp.md"
+    text = textwrap.dedent(page.read_text(encoding="utf-8"))
+    mine, neighbour, outage = (
+        textwrap.dedent(block)
+        for block in re.findall(r"^   ```toml\n(.*?)^   ```", text, re.DOTALL | re.MULTILINE)
+    )
+    key = "flow.download.transport"
+    file = tmp_path / "mine.toml"
+    file.write_text(mine + outage)
+    ways = {
+        "CMT-SCTP": [],
+        "CMT-SCTP, `path_retries = 0`": [f"{key}.path_retries=0"],
+        'CMT-SCTP, `path_retries = 0`, `heartbeat_interval = "1s"`': [
+            f"{key}.path_retries=0",
+            f"{key}.heartbeat_interval=1s",
+        ],
+        "MPTCP": [f'{key}={{ kind = "mptcp" }}'],
+    }
+    for name, sets in ways.items():
+        changes = [word for one in sets for word in ("--set", one)]
+        goodput, stall = row_of(ropewalk("run", file, *changes).stdout, "download")[:2]
+        row = next(line for line in text.splitlines() if line.strip().startswith(f"| {name} |"))
+        told = [cell.split()[0] for cell in row.split("|")[2:4]]
+        assert told == [goodput, f"{float(stall):.{len(told[1].partition('.')[2])}f}"], name
+    file.write_text(mine.replace(', size = "20MB"', "") + neighbour)
+    for congestion in ("sctp", "lia", "rpv1", "rpv2"):
+        shown = ropewalk("run", file, "--set", f"{key}.congestion={congestion}").stdout
+        row = next(line for line in text.splitlines() if line.strip().startswith(f"| `{congestion}` |"))
+        told = [cell.split()[0] for cell in row.split("|")[2:4]]
+        assert told == [row_of(shown, "download")[0], row_of(shown, "neighbour")[0]], congestion
 
 
 def test_lines_of_a_trace(ropewalk: Ropewalk) -> None:

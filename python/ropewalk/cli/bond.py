@@ -219,6 +219,9 @@ def _show(bonding: Bonding, scenario: Scenario, found: Worth, held: list[str]) -
             out.paragraph(sentence)
         if paragraph:
             out.line()
+    if (note := _doubled(scenario)) is not None:
+        out.paragraph(note)
+        out.line()
     rows = [("bonded", found.goodput, found.completion, found.vs_best)]
     rows += [(f"{one.path} alone", one.goodput, one.completion, one.vs_best) for one in found.alone]
     rows.append(("sum of these", found.sum, None, found.sum_vs_best))
@@ -239,6 +242,18 @@ def _show(bonding: Bonding, scenario: Scenario, found: Worth, held: list[str]) -
     several = f"± is the 95 % interval of {found.seeds} replications under the same seeds."
     out.paragraph(several if found.seeds > 1 else "One replication has no interval: --seeds 5 makes one.")
     out.line()
+
+
+def _doubled(scenario: Scenario) -> str | None:
+    """A note on a receive buffer that cannot grow and counts as memory."""
+    transport = scenario.expanded()["flow"][0]["transport"]
+    size = transport["receive_buffer"]
+    if transport.get("receive_buffer_max") != size or transport.get("receive_counts", "payload") == "payload":
+        return None
+    return (
+        f"The receive buffer starts with {size}, its largest size: it cannot grow and counts as SO_RCVBUF, "
+        "which Linux doubles."
+    )
 
 
 def _again(lines: tuple[str, ...], given: dict[str, str | None], *, upload: bool, seeds: int) -> list[str]:

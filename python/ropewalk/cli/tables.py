@@ -101,7 +101,7 @@ MEASURES: Columns[MeasureSummary] = {
     LATE: lambda row: interval(row["late"], 1e-2),
 }
 MEASURE_RANKS = {LATE: 3.5, "delay\np95\nms": 4.5}
-"""What missed its deadline comes before delays, the tail before the median; see `Column.rank`."""
+"""Messages that missed their deadline come before delays, the tail before the median; see `Column.rank`."""
 
 PAGES: Columns[PageSummary] = {
     "flow": lambda row: row["flow"],

@@ -64,7 +64,7 @@ pub(crate) static TRANSPORT: Section = Section {
             "profile",
             Kind::Scalar(Scalar::OneOf { what: "profiles", words: &profiles::NAMES }),
             Fallback::Text("linux"),
-            "where the other defaults come from",
+            "where the other defaults come from; with SCTP `rfc`, if none is named",
         ),
         both("congestion", Kind::Choice(catalogue::CONGESTION), "congestion control, one for each path"),
         Key {
@@ -305,7 +305,12 @@ pub(crate) static TRANSPORT: Section = Section {
             "at most this much outstanding on each subflow whatever the windows are, and never less than a segment",
         ),
         tcp("window_scaling", FLAG, "windows above 65535 bytes can be advertised"),
-        both("receive_buffer", BUFFER, "receive buffer at the start"),
+        both(
+            "receive_buffer",
+            BUFFER,
+            "receive buffer at the start; one that equals `receive_buffer_max` is fixed, and under a profile of Linux SO_RCVBUF, which the \
+             kernel doubles (`receive_counts`)",
+        ),
         tcp(
             "receive_buffer_max",
             BUFFER,
@@ -404,7 +409,12 @@ pub(crate) static TRANSPORT: Section = Section {
              all, four packets at a time",
         ),
         sctp("max_burst", integer(1, 1000), "packets of one burst on a path"),
-        cmt("retransmission", words(RetransmissionPolicy::WORDS), "the path on which a chunk is sent again"),
+        cmt(
+            "retransmission",
+            words(RetransmissionPolicy::WORDS),
+            "the path on which a chunk is sent again: RTX-SAME, RTX-CWND, RTX-SSTHRESH (`largest-threshold`), RTX-LOSSRATE, RTX-ASAP \
+             (`any-with-room`), or that with the lowest round-trip time",
+        ),
         cmt(
             "buffer_split",
             words(BufferSplit::WORDS),
