@@ -3,6 +3,7 @@
 //! It has the same `tcp_info` and `mptcp_info` as `getsockopt` with MPTCP_FULL_INFO, which needs pointers inside its argument.
 //! May: ask and read. May not: know flows.
 
+use std::fmt;
 use std::io::{Read, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
@@ -30,6 +31,7 @@ const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 const IPPROTO_TCP: u8 = 6;
 const IPPROTO_MPTCP: u32 = 262;
 const INET_DIAG_INFO: u16 = 2;
+const INET_DIAG_CONG: u16 = 4;
 const INET_DIAG_ULP_INFO: u16 = 19;
 const INET_DIAG_REQ_PROTOCOL: u16 = 3;
 const INET_ULP_INFO_MPTCP: u16 = 3;
@@ -43,6 +45,27 @@ const REQUEST: usize = 56;
 const HEADER: usize = 16;
 const LARGEST_ANSWER: usize = 1 << 16;
 
+/// Name of a congestion control in the kernel: at most 15 bytes (`TCP_CA_NAME_MAX`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControlName([u8; 16]);
+
+impl ControlName {
+    /// The first 15 bytes of `name`, up to the first zero.
+    pub fn new(name: &[u8]) -> Self {
+        let mut bytes = [0; 16];
+        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        bytes.iter_mut().take(15).zip(name).for_each(|(to, from)| *to = *from);
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for ControlName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.0.split(|byte| *byte == 0).next().unwrap_or_default();
+        f.write_str(&String::from_utf8_lossy(name))
+    }
+}
+
 /// One TCP socket, a subflow where it belongs to an MPTCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubflowState {
@@ -54,6 +77,8 @@ pub struct SubflowState {
     pub state: u8,
     /// Token of its MPTCP connection.
     pub token: Option<u32>,
+    /// Its congestion control; `None` of a socket that has gone.
+    pub control: Option<ControlName>,
     /// Congestion window, in segments.
     pub cwnd: u32,
     /// Slow-start threshold, in segments; `None`: unlimited.
@@ -195,7 +220,8 @@ fn request((family, protocol): (u8, Option<u32>)) -> Vec<u8> {
     bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     bytes.extend(DUMP.to_ne_bytes());
     bytes.resize(HEADER, 0);
-    bytes.extend([family, IPPROTO_TCP, 1 << (INET_DIAG_INFO - 1), 0]);
+    let wanted = 1 << (INET_DIAG_INFO - 1) | 1 << (INET_DIAG_CONG - 1);
+    bytes.extend([family, IPPROTO_TCP, wanted, 0]);
     bytes.extend(STATES.to_ne_bytes());
     bytes.resize(HEADER + REQUEST, 0);
     if let Some(protocol) = protocol {
@@ -271,6 +297,7 @@ fn subflow(message: &[u8]) -> Option<SubflowState> {
         token: mptcp
             .and_then(|mptcp| attribute(mptcp, MPTCP_SUBFLOW_ATTR_TOKEN_LOC))
             .and_then(|token| number(token, 0)),
+        control: attribute(attributes, INET_DIAG_CONG).map(ControlName::new),
         cwnd: field(80)?,
         ssthresh: field(76).filter(|&ssthresh| ssthresh < i32::MAX as u32),
         mss: Bytes(u64::from(field(16)?)),

@@ -41,7 +41,7 @@ pub use command::CommandPlan;
 pub use control::ControlPlan;
 pub use counters::Counters;
 pub use datagrams::DatagramCounts;
-pub use diag::{ConnectionState, SubflowState};
+pub use diag::{ConnectionState, ControlName, SubflowState};
 pub use fault::Fault;
 pub use lateness::lateness_bound;
 pub use plan::{

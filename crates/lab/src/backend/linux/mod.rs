@@ -259,6 +259,7 @@ impl Linux {
         let cpu = ran.accuracy.cpu_share * ran.end.as_secs_f64();
         let accuracy = Some(ran.accuracy);
         let hosts: Vec<NodeId> = plan.hosts.iter().map(|host| host.node).collect();
+        other_control((scenario, &ran), &plan, &hosts).map_or(Ok(()), Err)?;
         let record = record((scenario, seed), &plan, &hosts, ran, observe.series);
         let record =
             record.ok_or_else(|| failed("a host left no samples".into(), "please report it".into()))?;
@@ -326,6 +327,26 @@ fn record(
         series,
         trace: String::new(),
     })
+}
+
+/// A flow whose subflows did not have its congestion control.
+fn other_control(
+    (scenario, ran): (&Scenario, &Ran),
+    plan: &emulate::Plan,
+    hosts: &[NodeId],
+) -> Option<Failure> {
+    let mut flows = plan.flows.iter().enumerate();
+    let (flow, found) = flows.find_map(|(index, flow)| {
+        Some((flow, Observed::new((scenario, ran), hosts, (index, flow))?.other_control()?))
+    })?;
+    Some(failed(
+        format!(
+            "flow {}: the kernel gave a subflow the congestion control {found}, not {}",
+            flow.name, flow.congestion
+        ),
+        "repeat the run; `sysctl net.ipv4.tcp_available_congestion_control` names those that the kernel has"
+            .into(),
+    ))
 }
 
 /// Refuses a run that was not exact enough to mean something.

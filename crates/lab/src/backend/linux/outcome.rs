@@ -5,7 +5,8 @@
 use std::net::Ipv4Addr;
 
 use emulate::{
-    ConnectionState, DatagramCounts, FlowPlan, FlowRan, Ran, Sample, Samples, SubflowState, interface,
+    ConnectionState, ControlName, DatagramCounts, FlowPlan, FlowRan, Ran, Sample, Samples, SubflowState,
+    interface,
 };
 use network::NodeId;
 use scenario::model::Scenario;
@@ -94,6 +95,15 @@ impl<'a> Observed<'a> {
             pages: talk.pages.clone(),
             deadline: talk.deadline,
         }
+    }
+
+    /// A congestion control that a subflow had at last and that is not the one of the flow; a command may choose its own.
+    pub(super) fn other_control(&self) -> Option<ControlName> {
+        let wanted = ControlName::new(self.plan.congestion.as_bytes());
+        let controls = self.places().into_iter().filter_map(|place| {
+            self.sender.samples.iter().rev().find_map(|sample| at(sample, place.ends)?.control)
+        });
+        (!self.ran.talk.command).then_some(controls)?.find(|control| *control != wanted)
     }
 
     fn failure(&self) -> Option<&'static str> {

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-use emulate::{ChangeOfEndpoint, Limits, Plan, Program, Sample, SubflowState};
+use emulate::{ChangeOfEndpoint, ControlName, FlowRan, Limits, Plan, Program, Sample, SubflowState, Talk};
 use scenario::{Document, Registries};
+use trace::Series;
 use trace::metrics::TABLES;
 use units::Bytes;
 
@@ -215,10 +216,9 @@ fn commands_are_given_to_the_hosts_and_share_a_congestion_control() {
     assert_eq!(refused(&crate::Ns3::new(std::env::temp_dir())), ["app"]);
 }
 
-#[test]
-fn the_bound_of_lateness_is_that_of_the_shortest_path() {
-    assert_eq!(translate::smallest_rtt(&scenario(TEXT)), Some(Nanos::from_millis(40)));
-    let accuracy = Accuracy {
+/// Exact enough for a round trip of 40 ms.
+fn accuracy() -> Accuracy {
+    Accuracy {
         packets: 1000,
         p50: Nanos(50_000),
         p99: Nanos(390_000),
@@ -227,7 +227,13 @@ fn the_bound_of_lateness_is_that_of_the_shortest_path() {
         real_time: true,
         refused: 0,
         strays: 0,
-    };
+    }
+}
+
+#[test]
+fn the_bound_of_lateness_is_that_of_the_shortest_path() {
+    assert_eq!(translate::smallest_rtt(&scenario(TEXT)), Some(Nanos::from_millis(40)));
+    let accuracy = accuracy();
     let bound = lateness_bound(Some(Nanos::from_millis(40)));
     assert!(judge(&accuracy, bound).is_ok());
     let late = Accuracy { p99: Nanos(410_000), ..accuracy };
@@ -235,16 +241,16 @@ fn the_bound_of_lateness_is_that_of_the_shortest_path() {
     assert!(judge(&Accuracy { refused: 1, ..accuracy }, bound).is_err());
 }
 
-/// Thresholds of 21 segments, without limit, and one that only a register can have held.
-#[test]
-fn a_threshold_that_no_control_has_set_is_found() {
-    let socket = |ssthresh| SubflowState {
-        local: (Ipv4Addr::LOCALHOST, 1),
+/// A socket of a sender with its first path.
+fn socket(port: u16) -> SubflowState {
+    SubflowState {
+        local: (Ipv4Addr::LOCALHOST, port),
         remote: (Ipv4Addr::LOCALHOST, 2),
         state: 1,
         token: None,
+        control: None,
         cwnd: 10,
-        ssthresh,
+        ssthresh: None,
         mss: Bytes(1448),
         srtt: Nanos::from_millis(40),
         unacked: 0,
@@ -258,7 +264,13 @@ fn a_threshold_that_no_control_has_set_is_found() {
         segments_received: 0,
         out_of_order: 0,
         timeouts: 0,
-    };
+    }
+}
+
+/// Thresholds of 21 segments, without limit, and one that only a register can have held.
+#[test]
+fn a_threshold_that_no_control_has_set_is_found() {
+    let socket = |ssthresh| SubflowState { ssthresh, ..socket(1) };
     let host = |subflows, gone| {
         let sample = Sample { subflows, gone, ..Sample::default() };
         [Samples { samples: vec![Sample::default(), sample], ..Samples::default() }]
@@ -269,6 +281,44 @@ fn a_threshold_that_no_control_has_set_is_found() {
     for [subflows, gone] in [[vec![usual[0], lost], vec![]], [vec![], vec![lost, usual[1]]]] {
         assert_eq!(lost_threshold(&host(subflows, gone)), Some(667_073_280));
     }
+}
+
+/// The last look at a subflow counts: before its socket is set up it has the control of the system.
+#[test]
+fn a_subflow_with_another_control_is_found() {
+    let plan = plan(TEXT);
+    let scenario = scenario(TEXT);
+    let told = |names: &[&str]| {
+        let samples = names.iter().map(|name| {
+            let control = Some(ControlName::new(name.as_bytes()));
+            Sample { subflows: vec![SubflowState { control, ..socket(7) }], ..Sample::default() }
+        });
+        let mut samples: Vec<Sample> = samples.collect();
+        // Gone.
+        samples.push(Sample::default());
+        let talk = Talk { ports: vec![7], ..Talk::default() };
+        let ran = Ran {
+            end: SimTime::ZERO,
+            flows: vec![FlowRan { talk, ports: [2, 3] }],
+            hosts: vec![Samples { samples, ..Samples::default() }; 2],
+            links: Vec::new(),
+            series: Series::default(),
+            events: 0,
+            accuracy: accuracy(),
+        };
+        let hosts: Vec<NodeId> = plan.hosts.iter().map(|host| host.node).collect();
+        match other_control((&scenario, &ran), &plan, &hosts) {
+            Some(Failure::Failed { message, .. }) => message,
+            Some(other) => panic!("{other:?}"),
+            None => String::new(),
+        }
+    };
+    assert_eq!(plan.flows[0].congestion, "cubic");
+    assert_eq!(told(&["reno", "cubic"]), "");
+    assert_eq!(
+        told(&["cubic", "reno"]),
+        "flow f: the kernel gave a subflow the congestion control reno, not cubic"
+    );
 }
 
 #[test]
