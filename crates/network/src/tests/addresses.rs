@@ -206,6 +206,15 @@ fn middleboxes_at_the_end_of_a_transfer() {
     }
 }
 
+/// One end becomes plain TCP while a subflow joins; the other has that subflow, and takes the FIN of TCP without an option
+/// for the end of the first.
+#[test]
+fn a_fin_alone_needs_no_option() {
+    let record = checked(include_str!("../../../storm/corpus/found/fin-without-its-option.toml"), 1);
+    let flow = &record.flows[0];
+    assert!(flow.completed && flow.failure.is_none(), "{:?}", flow.failure);
+}
+
 /// A middlebox on the second path keeps it from joining, or costs it when it appears.
 #[test]
 fn middleboxes_on_the_second_path() {

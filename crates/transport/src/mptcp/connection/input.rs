@@ -176,7 +176,8 @@ impl MptcpConnection {
             self.fall_back_late();
             return true;
         }
-        if !resets {
+        // A FIN alone closes its subflow and maps no data (RFC 8684 section 3.3.3): as in Linux it needs no option.
+        if !resets || !(segment.len > 0 || acknowledges) {
             return true;
         }
         if let Some(subflow) = self.subflows.activate(i) {
