@@ -140,6 +140,18 @@ def test_what_to_repeat_is_quoted_for_the_shell(tmp_path: Path) -> None:
         ('name = "error rate"', 'name = "n"', 13, ['"n" is a column of the tables', 'name = "ns"']),
         ("values = [0.0, 0.02]", "values = [0.0, 2.0]", 15, ["path.b.up.loss.probability"]),
         ("values = [0.0, 0.02]", "values = []", 15, ["nothing in it"]),
+        (
+            'key = "path.b.both.loss.probability"\nvalues = [0.0, 0.02]',
+            f'cases = {{ "{"x" * 10_001}" = {{}} }}',
+            14,
+            ["a level whose name has 10001 characters; allowed: up to 10000", "shorten it", "[E007]"],
+        ),
+        (
+            "values = [0.0, 0.02]",
+            f"values = [0.0, '{'x' * 10_001}']",
+            15,
+            ["a level whose name has 10001 characters", "`labels`"],
+        ),
         ("values = [0.0, 0.02]", "values = [0.0, 0.02]\nlabels = ['x']", 16, ["1 labels for 2 levels"]),
         ("values = [0.0, 0.02]", "zip = { a = [1], b = [1, 2] }", 15, ["differ in length (a: 1, b: 2)"]),
         ("values = [0.0, 0.02]", "values = [1]\ncases = {}", 12, ["found `values` and `cases`"]),

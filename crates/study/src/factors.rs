@@ -1,6 +1,7 @@
 //! Factors of a study, their levels, and the keys that each level sets.
 
 use document::diagnostic::{Code, Report, suggest};
+use document::scalar::LONGEST_TEXT;
 use document::tree::{KeyValue, Origin, Placed, Table, Value};
 
 use crate::reading::{BEFORE, WAYS};
@@ -195,6 +196,7 @@ impl<'t> Reader<'t, '_, '_> {
             self.add(at, "name", Code::BadName, message, format!("write name = \"{name}s\" or another"));
         }
         self.twice(way, &levels);
+        self.long(way, &levels);
         let (levels, held) = self.chosen(levels);
         if let Some(before) = self.entry(BEFORE) {
             let message = "there is no such factor that this one could stand before";
@@ -226,6 +228,18 @@ impl<'t> Reader<'t, '_, '_> {
             }
             _ => {}
         }
+    }
+
+    /// Names of levels stand in every table and file of the results; those of `labels` are texts, which are bounded.
+    fn long(&mut self, way: &KeyValue, levels: &[Level]) {
+        let length = |level: &Level| level.label.chars().count();
+        let Some(longest) = levels.iter().map(length).max().filter(|length| *length > LONGEST_TEXT) else {
+            return;
+        };
+        let message =
+            format!("found a level whose name has {longest} characters; allowed: up to {LONGEST_TEXT}");
+        let help = if way.key == "cases" { "shorten it" } else { "name the levels with `labels`" };
+        self.add(way.node.at, &way.key, Code::BadName, message, help);
     }
 
     /// Levels are told apart by their names.
