@@ -21,6 +21,8 @@ const LARGEST: usize = 1 << 26;
 /// Least bytes that are read at once.
 const LEAST: usize = 1 << 10;
 const NANOS: u64 = 1_000_000_000;
+/// Bytes of a block of pcapng around its content: type, and length twice.
+const FRAME: u32 = 12;
 
 /// A captured packet.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +108,29 @@ struct Interface {
     offset: i64,
 }
 
+/// The form of the bytes that come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    /// A file of pcap, or the beginning of one.
+    Legacy,
+    /// A section of pcapng with little-endian numbers.
+    Little,
+    /// The same with big-endian numbers.
+    Big,
+}
+
+impl Section {
+    /// True if a block with this beginning is shorter than its own frame: `pcap_parser` subtracts that without a look.
+    fn is_too_short(self, data: &[u8]) -> bool {
+        let Some(&length) = data.get(4..8).and_then(|bytes| bytes.first_chunk()) else { return false };
+        match self {
+            Self::Legacy => false,
+            Self::Little => u32::from_le_bytes(length) < FRAME,
+            Self::Big => u32::from_be_bytes(length) < FRAME,
+        }
+    }
+}
+
 /// One file while it is read.
 pub(crate) struct Packets {
     reader: Box<dyn PcapReaderIterator>,
@@ -114,8 +139,7 @@ pub(crate) struct Packets {
     interfaces: Vec<Interface>,
     /// Interfaces of earlier sections.
     before: u32,
-    /// The current section is one of pcapng with little-endian numbers.
-    little: bool,
+    section: Section,
     packets: u64,
     /// When the capture of an interface ended, the last of them.
     ended: Option<u64>,
@@ -151,7 +175,7 @@ impl Packets {
             file,
             interfaces: Vec::new(),
             before: 0,
-            little: false,
+            section: Section::Legacy,
             packets: 0,
             ended: None,
             size: input.buffer(),
@@ -179,11 +203,14 @@ impl Packets {
                 self.packets += 1;
                 return Ok(true);
             }
+            if self.section.is_too_short(self.reader.data()) {
+                return Err(self.unreadable("a block is damaged"));
+            }
             let problem = match self.reader.next() {
                 Ok((length, block)) => {
                     let mut seen = false;
                     self.ended = self.ended.max(ended(&self.interfaces, &block));
-                    let state = (&mut self.interfaces, &mut self.before, &mut self.little);
+                    let state = (&mut self.interfaces, &mut self.before, &mut self.section);
                     if let Some(record) = packet(state, &block) {
                         take(record);
                         seen = true;
@@ -204,16 +231,20 @@ impl Packets {
             };
             let problem = problem.or_else(|| self.refill());
             if let Some(problem) = problem {
-                let reason = format!("{problem}, after {} packets; the rest is not read", self.packets);
-                return Err(Unreadable { file: self.file.clone(), reason });
+                return Err(self.unreadable(problem));
             }
         }
+    }
+
+    fn unreadable(&self, problem: &str) -> Unreadable {
+        let reason = format!("{problem}, after {} packets; the rest is not read", self.packets);
+        Unreadable { file: self.file.clone(), reason }
     }
 
     /// Shows the packet of a usual block, if one is next.
     #[inline]
     fn usual(&mut self, take: impl FnOnce(Record<'_>)) -> bool {
-        if !self.little {
+        if self.section != Section::Little {
             return false;
         }
         let Some((block, length)) = PacketBlock::usual(self.reader.data()) else { return false };
@@ -258,7 +289,7 @@ fn ended(interfaces: &[Interface], block: &PcapBlockOwned<'_>) -> Option<u64> {
 
 /// The packet of a block. Blocks of sections and interfaces change the state.
 fn packet<'a>(
-    (interfaces, before, little): (&mut Vec<Interface>, &mut u32, &mut bool),
+    (interfaces, before, section): (&mut Vec<Interface>, &mut u32, &mut Section),
     block: &'a PcapBlockOwned<'_>,
 ) -> Option<Record<'a>> {
     match block {
@@ -283,7 +314,7 @@ fn packet<'a>(
         PcapBlockOwned::NG(Block::SectionHeader(block)) => {
             *before += interfaces.len() as u32;
             interfaces.clear();
-            *little = !block.big_endian();
+            *section = if block.big_endian() { Section::Big } else { Section::Little };
             None
         }
         PcapBlockOwned::NG(Block::InterfaceDescription(block)) => {

@@ -55,8 +55,10 @@ impl<'a> PacketBlock<'a> {
             [FLAGS, flags, END] => way(flags[0]),
             _ => return None,
         };
-        // The tail must be there.
-        data.get(..whole)?;
+        // The tail repeats the length; a block with another one is damaged.
+        if data.get(whole - TAIL..whole)? != words[1] {
+            return None;
+        }
         let units = u64::from(high) << 32 | u64::from(low);
         Some((Self { interface, units, way, len, bytes }, whole))
     }
