@@ -78,17 +78,15 @@ impl ReceiveSide {
         self.finished() && self.readable() == 0
     }
 
-    /// Data arrived, in order on its subflow. Duplicates are dropped.
+    /// Data arrived, in order on its subflow. Duplicates are dropped, and data behind DATA_FIN, which a wrong peer sends.
     #[inline(always)]
     pub(super) fn on_data(&mut self, data: Range<Dsn>) {
         self.window.unsettle();
-        if data.end <= self.next {
+        if data.end <= self.next || self.finished() {
             return;
         }
         if data.start > self.next {
-            if !self.finished() {
-                self.out_of_order.insert(data);
-            }
+            self.out_of_order.insert(data);
             self.check();
             return;
         }
@@ -103,15 +101,20 @@ impl ReceiveSide {
     /// DATA_FIN with this number arrived.
     pub(super) fn on_fin(&mut self, dsn: Dsn) {
         self.window.unsettle();
+        // Behind the end there is no other one, and none before what has arrived.
+        if self.finished() || dsn < self.next {
+            return;
+        }
         self.fin = Some(dsn);
         self.take_fin();
         self.check();
     }
 
     fn take_fin(&mut self) {
-        if self.fin == Some(self.next) {
-            self.next += Bytes(1);
-            // A peer that goes on behind its end is wrong.
+        if let Some(fin) = self.fin
+            && self.next >= fin
+        {
+            self.next = fin + Bytes(1);
             self.out_of_order = RangeSet::EMPTY;
         }
     }
@@ -245,6 +248,24 @@ mod tests {
         side.on_fin(Dsn(401));
         assert!(side.finished());
         assert_eq!((side.delivered(), side.next()), (400, Dsn(402)));
+    }
+
+    /// A peer's data and ends behind its end change nothing: the application has been told that there is no more.
+    #[test]
+    fn the_end_of_the_stream_stays_where_it_was() {
+        let data = |start, end| Range::new(Dsn(start), Dsn(end));
+        let mut side = ReceiveSide::new(Arc::default(), Bytes(1420));
+        side.on_data(data(1, 101));
+        side.on_fin(Dsn(50));
+        assert!(!side.finished(), "an end before what has arrived is none");
+        side.on_fin(Dsn(201));
+        side.on_data(data(301, 401));
+        side.on_data(data(101, 351));
+        assert_eq!((side.delivered(), side.next(), side.out_of_order()), (200, Dsn(202), 0));
+        side.on_fin(Dsn(301));
+        side.on_data(data(202, 302));
+        assert!(side.finished());
+        assert_eq!((side.delivered(), side.next()), (200, Dsn(202)));
     }
 
     /// Vector PEP-1: 1 to 1000 travel over the first subflow, of which 501 to 600 are lost, and 1001 to 2000 over the second.

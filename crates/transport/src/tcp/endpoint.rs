@@ -462,6 +462,9 @@ impl Endpoint {
 
     /// Acts on the deadlines that are due; a delayed ACK needs nothing but the following `poll_transmit`.
     pub fn on_timeout(&mut self, now: SimTime, paths: Paths<'_>) -> Expired {
+        if self.death().is_some() {
+            return Expired::Quiet;
+        }
         match self.handshake.expire(now, self.config.timers.syn_retries, &self.config.timers.rto) {
             SynTimer::Waits => {}
             SynTimer::Repeats => return Expired::Quiet,
