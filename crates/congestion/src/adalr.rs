@@ -21,8 +21,8 @@ use units::{Bytes, Nanos, SimTime};
 
 use crate::reno::{MAX_WINDOW, RenoWindow, may_grow};
 use crate::{
-    Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryAck, RecoveryHooks, RtoTimer, Setup,
-    WindowOverdraft,
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Paths, RecoveryAck, RecoveryHooks, RtoTimer,
+    Setup, WindowOverdraft,
 };
 
 const PER_RTT: &str = "per_rtt";
@@ -432,6 +432,10 @@ fn sub_phase(cwnd: f64, flight: f64, ssthresh: f64, rwnd: f64) -> Option<u8> {
 }
 
 impl Extensions for Adalr {
+    fn needs(&self) -> Needs {
+        Needs { tcp_sender: true, ..Needs::default() }
+    }
+
     fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
         Some(self)
     }

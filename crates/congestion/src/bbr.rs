@@ -373,7 +373,7 @@ impl Bbr {
 
 impl Extensions for Bbr {
     fn needs(&self) -> Needs {
-        Needs { rate_samples: true, whole_window: true, ..Needs::default() }
+        Needs { rate_samples: true, whole_window: true, tcp_sender: true, ..Needs::default() }
     }
 
     fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {

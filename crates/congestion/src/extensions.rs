@@ -55,6 +55,9 @@ pub struct Needs {
     /// calls `on_ack` with each ACK that delivers anything, after loss detection and after `on_loss` or
     /// `on_exit_recovery`; never `on_recovery_ack`.
     pub whole_window: bool,
+    /// The sender is one of TCP: the controller needs delivery rates, round trips and acknowledgements of each ACK, within loss
+    /// episodes too, pacing, or dummies. A path of an association with SCTP has none of them; a scenario with it is refused.
+    pub tcp_sender: bool,
     /// The connection negotiates ECN. A scenario without it is refused.
     pub ecn: bool,
     /// The initial slow-start threshold is finite. A scenario with an unlimited one is refused.

@@ -46,7 +46,7 @@ pub(crate) struct FixedRate {
 
 impl Extensions for FixedRate {
     fn needs(&self) -> Needs {
-        Needs { whole_window: true, ..Needs::default() }
+        Needs { whole_window: true, tcp_sender: true, ..Needs::default() }
     }
 
     fn pacing(&self) -> Option<&dyn Pacing> {

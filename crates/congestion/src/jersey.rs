@@ -66,7 +66,7 @@ impl Jersey {
 
 impl Extensions for Jersey {
     fn needs(&self) -> Needs {
-        Needs { ecn: true, ..Needs::default() }
+        Needs { ecn: true, tcp_sender: true, ..Needs::default() }
     }
 
     fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {

@@ -16,7 +16,8 @@ use crate::delay_window::{DelayWindow, Epoch};
 use crate::reno::may_grow;
 use crate::vegas::{ALPHA, BETA, GAMMA, MIN_SAMPLES, VegasConfig, VegasKind};
 use crate::{
-    Ack, Algorithm, CongestionControl, Extensions, Loss, Pacing, Paths, RecoveryHooks, Restart, Setup, Window,
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Pacing, Paths, RecoveryHooks, Restart, Setup,
+    Window,
 };
 
 const fn flag(name: &'static str, doc: &'static str) -> OptionSpec {
@@ -154,6 +155,10 @@ impl NewVegas {
 }
 
 impl Extensions for NewVegas {
+    fn needs(&self) -> Needs {
+        Needs { tcp_sender: true, ..Needs::default() }
+    }
+
     fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
         Some(self)
     }

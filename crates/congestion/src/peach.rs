@@ -16,7 +16,7 @@ use units::{Bytes, Nanos, SimTime};
 
 use crate::reno::{MAX_WINDOW, RenoWindow, may_grow};
 use crate::{
-    Ack, Algorithm, CongestionControl, Dummies, DummyAnswer, Extensions, Loss, Paths, Probing, Setup,
+    Ack, Algorithm, CongestionControl, Dummies, DummyAnswer, Extensions, Loss, Needs, Paths, Probing, Setup,
 };
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -96,6 +96,10 @@ impl Peach {
 }
 
 impl Extensions for Peach {
+    fn needs(&self) -> Needs {
+        Needs { tcp_sender: true, ..Needs::default() }
+    }
+
     fn probing(&mut self) -> Option<&mut dyn Probing> {
         Some(self)
     }

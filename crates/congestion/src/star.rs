@@ -17,7 +17,7 @@ use units::{Bytes, Nanos, SimTime};
 use crate::abe::AvailableBandwidth;
 use crate::reno::{RenoWindow, may_grow};
 use crate::{
-    Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Setup, SpuriousTimeouts,
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Paths, RecoveryHooks, Setup, SpuriousTimeouts,
 };
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -74,6 +74,10 @@ impl Star {
 }
 
 impl Extensions for Star {
+    fn needs(&self) -> Needs {
+        Needs { tcp_sender: true, ..Needs::default() }
+    }
+
     fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
         Some(self)
     }

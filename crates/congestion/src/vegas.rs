@@ -19,7 +19,7 @@ use units::{Bytes, SimTime};
 use crate::delay_window::{DelayWindow, Epoch};
 use crate::reno::may_grow;
 use crate::{
-    Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Restart, Setup, Window,
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Paths, RecoveryHooks, Restart, Setup, Window,
 };
 
 /// A number of queued segments.
@@ -161,6 +161,10 @@ impl Vegas {
 }
 
 impl Extensions for Vegas {
+    fn needs(&self) -> Needs {
+        Needs { tcp_sender: true, ..Needs::default() }
+    }
+
     fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
         Some(self)
     }

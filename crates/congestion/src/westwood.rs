@@ -14,7 +14,7 @@ use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, Nanos, SimTime};
 
 use crate::reno::{MAX_WINDOW, MIN_SSTHRESH_SEGMENTS, RenoWindow};
-use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Setup};
+use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Paths, RecoveryHooks, Setup};
 
 const OPTIONS: &[OptionSpec] = &[OptionSpec::new(
     "reset_rtt_min",
@@ -152,6 +152,10 @@ impl Westwood {
 }
 
 impl Extensions for Westwood {
+    fn needs(&self) -> Needs {
+        Needs { tcp_sender: true, ..Needs::default() }
+    }
+
     fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
         Some(self)
     }

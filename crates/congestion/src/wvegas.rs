@@ -22,8 +22,8 @@ use crate::delay_window::{DelayWindow, Epoch};
 use crate::reno::may_grow;
 use crate::vegas::GAMMA;
 use crate::{
-    Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, RecoveryHooks, Restart, Setup, SharedState,
-    Window,
+    Ack, Algorithm, CongestionControl, Extensions, Loss, Needs, Paths, RecoveryHooks, Restart, Setup,
+    SharedState, Window,
 };
 
 const OPTIONS: &[OptionSpec] = &[
@@ -185,6 +185,10 @@ impl WVegas {
 }
 
 impl Extensions for WVegas {
+    fn needs(&self) -> Needs {
+        Needs { tcp_sender: true, ..Needs::default() }
+    }
+
     fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
         Some(self)
     }

@@ -162,7 +162,7 @@ pub(crate) fn transport(
     Rules { report, path, transport: key }.transport(table, choices);
 }
 
-struct Rules<'r, 'a, 'p> {
+pub(crate) struct Rules<'r, 'a, 'p> {
     report: &'r mut Report<'a>,
     path: &'p str,
     /// The key under which the transport stands.
@@ -180,7 +180,7 @@ pub(crate) fn blame(table: &Table, keys: &[&'static str], at: Origin) -> (Origin
 
 impl Rules<'_, '_, '_> {
     /// Rules about a transport name its keys `transport.KEY`, whatever the key of the transport is.
-    fn add(&mut self, at: Origin, code: Code, key: &str, message: String, help: String) {
+    pub(crate) fn add(&mut self, at: Origin, code: Code, key: &str, message: String, help: String) {
         let key =
             key.strip_prefix(TRANSPORT).map_or(key.to_owned(), |rest| format!("{}{rest}", self.transport));
         self.report.add(at, code, &format!("{}.{key}", self.path), message, help);
@@ -525,10 +525,7 @@ impl Rules<'_, '_, '_> {
     /// A scheduler and its options.
     fn scheduler(&mut self, transport: &Table, choices: &Choices<'_>) {
         let Some(choice) = self.options::<Schedulers>(transport, "scheduler", choices) else { return };
-        if let Some((message, help)) = crate::sctp_rules::scheduler(transport, &choice) {
-            let at = transport.get("scheduler").map_or(Origin::Default, |node| node.at);
-            self.add(at, Code::Contradiction, "transport.scheduler", message, help);
-        }
+        self.refuse(transport, "scheduler", crate::sctp_rules::scheduler(transport, &choice));
     }
 
     /// Some controllers make no sense without a threshold for slow start (choice D-04), or without marks.
@@ -537,6 +534,9 @@ impl Rules<'_, '_, '_> {
             return;
         };
         let (kind, needs) = (choice.name(), congestion::needs(&choice.row, &choice.options));
+        if self.refuse(transport, "congestion", crate::sctp_rules::congestion(transport, kind, needs)) {
+            return;
+        }
         if needs.ecn && transport.flag("ecn") == Some(false) {
             let (at, key) = blame(transport, &["ecn", "congestion"], at);
             let message = format!(

@@ -1,5 +1,6 @@
 //! Rules about transports of kind `sctp` and `cmt-sctp`.
 
+use congestion::Needs;
 use document::diagnostic::{Code, Report};
 use document::tree::{Origin, Placed, Table, Value};
 use schedulers::Schedulers;
@@ -7,6 +8,7 @@ use units::Bytes;
 
 use crate::model::Choice;
 use crate::profiles;
+use crate::rules::Rules;
 
 /// The profile of flows over SCTP that name none.
 const DEFAULT_PROFILE: &str = "rfc";
@@ -97,6 +99,16 @@ pub(crate) fn flow(flow: &mut Table, path: &str, report: &mut Report<'_>) {
     }
 }
 
+impl Rules<'_, '_, '_> {
+    /// Tells why an association cannot follow an algorithm, with the cure; true if so.
+    pub(crate) fn refuse(&mut self, transport: &Table, key: &str, why: Option<(String, String)>) -> bool {
+        let Some((message, help)) = why else { return false };
+        let at = transport.get(key).map_or(Origin::Default, |node| node.at);
+        self.add(at, Code::Contradiction, &format!("transport.{key}"), message, help);
+        true
+    }
+}
+
 /// Whether concurrent transfer can follow a scheduler: message and cure if it cannot.
 pub(crate) fn scheduler(transport: &Table, choice: &Choice<Schedulers>) -> Option<(String, String)> {
     let kind = transport.text("kind").filter(|kind| *kind == "cmt-sctp")?;
@@ -108,5 +120,16 @@ pub(crate) fn scheduler(transport: &Table, choice: &Choice<Schedulers>) -> Optio
         "scheduler = \"{name}\" is for MPTCP: it sends every segment on all paths; found kind = \"{kind}\""
     );
     let help = "choose another, such as \"primary_first\" or \"minrtt\"";
+    Some((message, help.into()))
+}
+
+/// Whether a path of an association can follow a congestion control: message and cure if it cannot.
+pub(crate) fn congestion(transport: &Table, name: &str, needs: Needs) -> Option<(String, String)> {
+    let kind = transport.text("kind").filter(|kind| is_sctp(kind) && needs.tcp_sender)?;
+    let message = format!(
+        "congestion = \"{name}\" is for TCP and MPTCP: it needs delivery rates, round trips of each ACK, pacing, marks or \
+         dummies, which SCTP does not have here; found kind = \"{kind}\""
+    );
+    let help = "choose another, such as \"newreno\", \"cubic\" or \"lia\"";
     Some((message, help.into()))
 }

@@ -133,6 +133,12 @@ fn what_controllers_need() {
         BASE,
         &[
             ("\"mptcp\"", "\"tcp\", congestion = \"jersey\"", &[(12, 42, "E012", "set ecn = true")]),
+            // An association has no marks either, no delivery rates and no round trip of each ACK.
+            ("\"mptcp\"", "\"sctp\", congestion = \"jersey\"", &[(12, 43, "E012", "\"lia\"")]),
+            ("\"mptcp\"", "\"cmt-sctp\", congestion = \"bbr\"", &[(12, 47, "E012", "\"lia\"")]),
+            ("\"mptcp\"", "\"cmt-sctp\", congestion = \"wvegas\"", &[(12, 47, "E012", "\"lia\"")]),
+            ("\"mptcp\"", "\"cmt-sctp\", congestion = \"westwood\"", &[(12, 47, "E012", "\"lia\"")]),
+            ("\"mptcp\"", "\"sctp\", congestion = \"peach\"", &[(12, 43, "E012", "\"lia\"")]),
             (
                 "\"mptcp\"",
                 "\"tcp\", congestion = { kind = \"fixed-rate\", rate = \"0bit/s\" }",
