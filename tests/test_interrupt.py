@@ -65,7 +65,7 @@ def test_run_ends_at_once_without_files(tmp_path: Path) -> None:
     assert not list(out.iterdir())
 
 
-SATELLITES = """\
+YEAR = """\
 duration = "31536000s"
 record = { interval = "10000s" }
 
@@ -74,7 +74,10 @@ name = "p"
 
 [path.both]
 rate = "1Mbit/s"
-
+"""
+SATELLITES = (
+    YEAR
+    + """
 [path.both.delay]
 kind = "walker"
 altitude = 600
@@ -92,6 +95,7 @@ from = "terminal"
 to = "server"
 transport = { kind = "tcp" }
 """
+)
 
 
 def test_a_search_for_a_satellite_ends_at_once(tmp_path: Path) -> None:
@@ -102,15 +106,9 @@ def test_a_search_for_a_satellite_ends_at_once(tmp_path: Path) -> None:
     assert (code, stderr.splitlines()[-1]) == (130, "interrupted")
 
 
-LATE = """\
-duration = "31536000s"
-record = { interval = "10000s" }
-
-[[path]]
-name = "p"
-
-[path.both]
-rate = "1Mbit/s"
+LATE = (
+    YEAR
+    + """\
 delay = "10ms"
 loss = { kind = "gilbert_time", mean_good = "1us", mean_bad = "1us" }
 
@@ -122,6 +120,7 @@ start = "31535000s"
 app = { kind = "bulk", size = "100kB" }
 transport = { kind = "tcp" }
 """
+)
 
 
 @pytest.mark.parametrize("command", ["run", "study"])

@@ -1,7 +1,7 @@
 //! Packet blocks of pcapng as most programs write them: whole words, the direction as the only option or none.
 //!
-//! Such a block is read where it stands; the parser of any block makes a list of options for each, which takes four times as long.
-//! A test reads damaged files in both ways.
+//! Such a block is read where it stands: the parser of any block makes a list of options for each, and captures
+//! have millions. A test reads damaged blocks in both ways.
 
 use pcap_parser::EnhancedPacketBlock;
 use pcap_parser::traits::PcapNGPacketBlock;
