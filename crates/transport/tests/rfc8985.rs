@@ -141,6 +141,27 @@ fn a_loss_that_a_probe_repairs_costs_a_reduction() {
         .play("610 < . ack s1 sack s0..s1\n620 write s1\n620 > . s1..s2\n720 < . ack s2\n720 = ssthresh inf");
 }
 
+/// RFC 8985 section 7.4.2: "it MUST assume that the original data segment, the TLP retransmission, or a corresponding ACK
+/// was lost for congestion control purposes."
+///
+/// The ACK that tells it may acknowledge what Limited Transmit has sent: FlightSize is what is still outstanding.
+#[test]
+fn the_reduction_after_a_probe_is_by_what_is_outstanding() {
+    established().play(
+        "100 write s1
+         100 > . s0..s1
+         500 > . s0..s1 again
+         510 write s3
+         510 > . s1..s4
+         # the probe left before these, but not by the round trip and the reordering window
+         610 < . ack 1 sack s2..s3
+         611 write s6
+         611 > . s4..s10
+         620 < . ack s4
+         620 = ssthresh 4380 pipe 8760 recoveries 0",
+    );
+}
+
 /// RFC 8985 section 9.2: "the algorithm [RFC6675] MUST NOT be used with RACK-TLP"
 ///
 /// RFC 6675 would not retransmit a segment twice in a recovery; RACK does when the retransmission is lost.

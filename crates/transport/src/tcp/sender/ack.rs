@@ -99,7 +99,7 @@ impl Sender {
         let duplicate = !advanced && flight_before > 0 && self.is_duplicate(segment, &change, window_moved);
         if advanced || duplicate || change.sacked > 0 {
             let mut ack = self.describe_fully(now, &change, flight_before, sample, window_right);
-            self.heed_mark(&mut ack, advanced, paths);
+            self.heed_mark(&mut ack, paths);
             if duplicate {
                 self.congestion.on_dup_ack(now);
             }
@@ -135,6 +135,8 @@ impl Sender {
         if advanced {
             self.board.ack(ack, change);
             self.send.acknowledge(ack);
+            // The segments of Limited Transmit may be acknowledged: FlightSize no longer leaves them out.
+            self.detector.end_limited_transmit();
         }
         advanced
     }
@@ -251,13 +253,9 @@ impl Sender {
     /// RFC 3168 section 6.1.2: once per window as after a loss, but nothing is sent again; an ACK that echoes a mark does
     /// not open the window.
     #[inline]
-    pub(super) fn heed_mark(&mut self, ack: &mut Ack, advanced: bool, paths: Paths<'_>) {
+    pub(super) fn heed_mark(&mut self, ack: &mut Ack, paths: Paths<'_>) {
         if !self.marks.is_marked() {
             return;
-        }
-        if advanced {
-            // The segments of Limited Transmit may be acknowledged, and are no longer left out of the flight.
-            self.detector.end_limited_transmit();
         }
         if self.recovery.is_open() && self.marks.is_news(self.send.una()) {
             self.congestion.on_ecn(&self.loss_event(ack.now, true), paths);

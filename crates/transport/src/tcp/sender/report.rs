@@ -41,7 +41,7 @@ impl Sender {
         let lost = self.mark_findings(now, (segment, signal), measured, &mut change);
         if advanced || lost || change.sacked > 0 {
             let mut ack = self.describe_fully(now, &change, flight_before, measured.sample, window_right);
-            self.heed_mark(&mut ack, advanced, paths);
+            self.heed_mark(&mut ack, paths);
             self.respond_to_report(&ack, advanced, lost, paths);
         }
         self.restart_timers_after_ack(now, advanced, measured.sample.is_some());
