@@ -24,6 +24,7 @@ CLOSE = 0.10
 """Tolerance of what a user notices: goodput, completion time."""
 LOOSE = 0.25
 """Tolerance of what explains it."""
+FILE, PAGE = "comparison.json", "comparison.md"
 WITHIN, OUTSIDE, OPEN = "within", "outside", "open"
 
 
@@ -100,20 +101,24 @@ class Comparison:
         }
 
     def write(self, directory: str | PathLike[str]) -> None:
-        """Writes `comparison.json`, a page with plots of the goodput over time, and the results of both."""
+        """Writes the results of both, a page with plots of the goodput over time, and `comparison.json`.
+
+        Those of an earlier comparison go first: they never stand beside results of which they were not made.
+        """
         from ropewalk.plots.beside import goodput
 
         out = Path(directory)
+        for old in [out / FILE, out / PAGE, *out.glob("goodput-*.png")]:
+            old.unlink(missing_ok=True)
         self.kernel.write(out / "linux")
         self.simulator.write(out / "simulator")
-        write_whole(
-            out / "comparison.json", (json.dumps(self.to_dict(), indent=2) + "\n").encode(), lasting=False
-        )
         figures = goodput(self, out)
         title = visible.markdown(self.kernel.origin.scenario.name)
         text = [f"# {title}: simulator and kernel", "", *markdown(self.rows), ""]
         text += [f"![Goodput of {flow} over time]({name})" for flow, name in figures]
-        write_whole(out / "comparison.md", ("\n".join(text) + "\n").encode(), lasting=False)
+        write_whole(out / PAGE, ("\n".join(text) + "\n").encode(), lasting=False)
+        found = json.dumps(self.to_dict(), indent=2) + "\n"
+        write_whole(out / FILE, found.encode(), lasting=False)
 
 
 def compare(

@@ -90,23 +90,27 @@ def write(
             # Digest of the intended content, so that a fault of the disk is noticed.
             files[file] = written.digest(content)
             _stage(staging, target, file, content)
-        for seed, path in results.captures.items():
-            place = target / CAPTURES / path.name
-            if path.resolve().parent == place.parent.resolve():
-                files[f"{CAPTURES}/{path.name}"] = written.digest_of(path)
-            elif path.parent.name.startswith(PARTIAL):
-                files[f"{CAPTURES}/{path.name}"] = written.digest_of(path)
-                (staging / CAPTURES).mkdir(exist_ok=True)
-                path.replace(staging / CAPTURES / path.name)
-                results.captures[seed] = place
-        new = {path.resolve() for path in results.captures.values()}
+        # Captures in another folder of the user stay there; those of a temporary folder move.
+        here = (target / CAPTURES).resolve()
+        moving = {
+            seed: path for seed, path in results.captures.items() if path.parent.name.startswith(PARTIAL)
+        }
+        there = {path for path in results.captures.values() if path.parent.resolve() == here}
+        kept = [*moving.values(), *there]
+        files.update((f"{CAPTURES}/{path.name}", written.digest_of(path)) for path in kept)
         _stage(staging, target, SUMMARY, written.seal({**results.summary(), "files": files}))
         with alone(target):
             check_places(target, [*files, SUMMARY, provenance.FILE])
             _forget_earlier(target)
-            for old in target.glob(f"{CAPTURES}/seed-*.pcapng"):
-                if old.resolve() not in new:
-                    old.unlink()
+            for old in {*target.glob(f"{CAPTURES}/seed-*.pcapng")} - {
+                target / CAPTURES / path.name for path in there
+            }:
+                old.unlink()
+            # Until here a failure leaves the captures where they are: writing can be tried again.
+            for seed, path in moving.items():
+                (staging / CAPTURES).mkdir(exist_ok=True)
+                path.replace(staging / CAPTURES / path.name)
+                results.captures[seed] = target / CAPTURES / path.name
             places = _move_in(staging, target)
             then()
             return places

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ropewalk import numbers, plots, provenance, toml, written
+from ropewalk import numbers, plots, provenance, store, toml, written
 from ropewalk.limits import Limited, limits, of_capture
 from ropewalk.plots import study as study_plots
 from ropewalk.plots import words
@@ -151,12 +151,15 @@ def results_of(directory: Path) -> Results | StudyResults:
     try:
         if (directory / manifest.FILE).exists():
             return StudyResults.read(directory)
-        if (directory / "runs.parquet").exists():
+        if (directory / store.SUMMARY).exists():
             return Results.read(directory)
     except provenance.NoteError as error:
         raise ReportError(str(error), error.cure) from error
     except ValueError as error:
         raise ReportError(f"{directory}: cannot be read as results: {error}", "run it again") from error
+    if (directory / "runs.parquet").exists():
+        # The list of the files, of a run or of a study, is written last.
+        raise ReportError(f"{directory}: unfinished: what wrote there was ended", "run it again")
     raise ReportError(
         f"{directory}: found no results there",
         "name a directory that ropewalk study or ropewalk run --out has written; "

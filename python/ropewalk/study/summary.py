@@ -112,7 +112,8 @@ def write(results: StudyResults, directory: Path, then: Callable[[], object] = l
         earlier = {provenance.FILE, *(f"{name}.csv" for name in TABLES)}
         check_places(directory, contents.keys() | earlier)
         forget_derived(directory)
-        for name in earlier - contents.keys():
+        # Their lists go first: tables of two studies do not pass for whole, nor for damaged.
+        for name in (SUMMARY, manifest.FILE, *sorted(earlier - contents.keys())):
             (directory / name).unlink(missing_ok=True)
         for name, content in contents.items():
             write_whole(directory / name, content, lasting=False)
