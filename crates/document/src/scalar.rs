@@ -224,6 +224,12 @@ fn plain(kind: OptionKind, value: &Value) -> Result<Value, Fault> {
                 Value::Text(_)
             )
     );
+    // `--set ...tls=1.3` needs no quotes.
+    let is_word = matches!(
+        (kind, value.bare()),
+        (OptionKind::Choice(words), Some(text)) if words.contains(&text.as_str())
+    );
+    let fits = fits || is_word;
     let text =
         value.bare().filter(|_| fits).ok_or_else(|| wrong_type(Kind::Scalar(Scalar::Plain(kind)), value))?;
     match kind {

@@ -54,6 +54,17 @@ fn overrides_act_before_like_and_both() {
 }
 
 #[test]
+fn a_word_that_is_a_number_needs_no_quotes() {
+    let http = ("flow.upload.app", "http");
+    for version in ["1.2", "1.3"] {
+        let document = good(BASE, &[http, ("flow.upload.app.tls", version)]);
+        assert_eq!(document.scenario.flows[0].app.options.choice("tls").as_str(), version);
+        assert_round_trip(&document);
+    }
+    assert!(parse(BASE, &[http, ("flow.upload.app.tls", "1.4")]).is_err());
+}
+
+#[test]
 fn a_bare_name_becomes_a_table_and_another_kind_drops_the_options() {
     let text = BASE.replace("\"mptcp\" }", "\"mptcp\", congestion = \"cubic\" }");
     let hystart = ("flow.upload.transport.congestion.hystart", "true");
