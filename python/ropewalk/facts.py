@@ -101,6 +101,10 @@ class Flow:
     """The first links of its routes, in order: what subflows are named after."""
     stations: tuple[tuple[str, ...], ...] = ()
     """The nodes of each route, both ends included."""
+    opened_by: str = "sender"
+    """The end that opens its connections, `sender` or `receiver`."""
+    transport_key: str = ""
+    """As in `flow.dl.transport`."""
 
     @property
     def key(self) -> str:
@@ -157,18 +161,32 @@ class Proxy:
     kind: str
     flows: tuple[str, ...] | None
     """The flows that it intercepts; None: all that cross its node."""
+    transports: dict[str, dict[str, Any]]
+    """`client` and `server`: its end of the connection with each."""
 
     @property
     def key(self) -> str:
         """As in `proxy.pep`."""
         return f"proxy.{self.name}"
 
+    def has_part_in(self, flow: str) -> bool:
+        """It may intercept the flow of this name."""
+        return self.flows is None or flow in self.flows
+
+    def end(self, opened_by: str, *, sends: bool) -> tuple[str, dict[str, Any]]:
+        """Its end that sends the data of a flow, or receives it: the key and the transport."""
+        word = "client" if (opened_by == "receiver") == sends else "server"
+        return f"{self.key}.{word}", self.transports[word]
+
 
 def _proxies(document: dict[str, Any]) -> tuple[Proxy, ...]:
     found = []
     for one in document.get("proxy", []):
         flows = one.get("flows")
-        found.append(Proxy(one["name"], one["node"], one["kind"], None if flows is None else tuple(flows)))
+        ends = {word: one[word] for word in ("client", "server")}
+        found.append(
+            Proxy(one["name"], one["node"], one["kind"], None if flows is None else tuple(flows), ends)
+        )
     return tuple(found)
 
 
@@ -186,12 +204,13 @@ class Facts:
         """Reads a scenario."""
         document = scenario.expanded()
         edges = _edges(document)
-        flows = tuple(_flow(flow, edges) for flow in document["flow"] if flow.get("count", 1) > 0)
-        return cls(flows, tuple(document.get("event", [])), scenario.duration_s, _proxies(document))
+        proxies = _proxies(document)
+        flows = tuple(_flow(flow, edges, proxies) for flow in document["flow"] if flow.get("count", 1) > 0)
+        return cls(flows, tuple(document.get("event", [])), scenario.duration_s, proxies)
 
     def proxies_of(self, flow: Flow) -> list[Proxy]:
         """The proxies that may have a part in a flow."""
-        return [one for one in self.proxies if one.flows is None or flow.name in one.flows]
+        return [one for one in self.proxies if one.has_part_in(flow.name)]
 
     def crashes(self, node: str) -> list[str]:
         """When the proxies of a node crash."""
@@ -249,12 +268,15 @@ def _edges_of_mesh(mesh: dict[str, Any], document: dict[str, Any]) -> list[_Edge
     return found
 
 
-def _flow(flow: dict[str, Any], edges: list[_Edge]) -> Flow:
+def _flow(flow: dict[str, Any], edges: list[_Edge], proxies: tuple[Proxy, ...]) -> Flow:
     via = flow.get("via")
-    routes = [route for edge in edges if edge.start == flow["from"] and (route := _route(edge, flow, edges))]
+    start, target = flow["from"], flow["to"]
+    routes = [
+        route for edge in edges if edge.start == start and (route := _route(edge, start, target, edges))
+    ]
     if flow["transport"]["kind"] not in ("mptcp", "cmt-sctp"):
         chosen = [route for route in routes if via is None or any(edge.there.path == via for edge in route)]
-        routes = chosen[:1]
+        routes = [apart for route in chosen[:1] for apart in _legs_apart(route, flow, edges, proxies)]
     app = flow.get("app", "bulk")
     return Flow(
         name=flow["name"],
@@ -266,7 +288,9 @@ def _flow(flow: dict[str, Any], edges: list[_Edge]) -> Flow:
         acks=_once(edge.back for route in routes for edge in route),
         routes=tuple(tuple(edge.there for edge in route) for route in routes),
         paths=tuple(dict.fromkeys(route[0].there.path for route in routes)),
-        stations=tuple((flow["from"], *(edge.end for edge in route)) for route in routes),
+        stations=tuple((start, *(edge.end for edge in route)) for route in routes),
+        opened_by=flow.get("opened_by", "sender"),
+        transport_key=f"flow.{flow['name']}.transport",
     )
 
 
@@ -274,13 +298,38 @@ def _once(ways: Any) -> tuple[Way, ...]:  # noqa: ANN401
     return tuple({way.name: way for way in ways}.values())
 
 
-def _route(first: _Edge, flow: dict[str, Any], edges: list[_Edge]) -> list[_Edge]:
+def _legs_apart(
+    route: list[_Edge], flow: dict[str, Any], edges: list[_Edge], proxies: tuple[Proxy, ...]
+) -> list[list[_Edge]]:
+    """The ways of a plain TCP flow: proxies with MPTCP between them use each path from one to the next."""
+    kinds = {
+        proxy.node: str(proxy.end(flow.get("opened_by", "sender"), sends=True)[1]["kind"])
+        for proxy in proxies
+        if proxy.has_part_in(flow["name"])
+    }
+    legs: list[list[_Edge]] = [[]]
+    for edge in route:
+        if edge.start in kinds and legs[-1]:
+            legs.append([])
+        legs[-1].append(edge)
+    found: list[list[_Edge]] = [[]]
+    for leg in legs:
+        start, target = leg[0].start, leg[-1].end
+        several = [leg]
+        if kinds.get(start) == "mptcp":
+            others = [edge for edge in edges if edge.start == start and edge is not leg[0]]
+            several += [way for edge in others if (way := _route(edge, start, target, edges))]
+        found = [before + way for before in found for way in several]
+    return found
+
+
+def _route(first: _Edge, start: str, target: str, edges: list[_Edge]) -> list[_Edge]:
     """The way with the fewest links that begins with `first`; empty if it leads nowhere."""
     waiting = deque([[first]])
-    seen = {flow["from"], first.end}
+    seen = {start, first.end}
     while waiting:
         route = waiting.popleft()
-        if route[-1].end == flow["to"]:
+        if route[-1].end == target:
             return route
         for edge in edges:
             if edge.start == route[-1].end and edge.end not in seen:

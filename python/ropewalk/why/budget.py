@@ -13,6 +13,7 @@ from ropewalk.facts import kind, quantity
 if TYPE_CHECKING:
     from ropewalk.facts import Flow
     from ropewalk.results import Results
+    from ropewalk.why.model import Measure
 
 REPORTS = frozenset({"iperf", "player"})
 """Applications whose messages are reports, or segments that a player asks for ahead of time."""
@@ -62,6 +63,13 @@ def goodput(results: Results, flow: Flow) -> dict[int, float]:
     return _by_seed(rows(results.flows, flow), "goodput_bit_s")
 
 
+def measure(results: Results, flow: Flow) -> Measure:
+    """Measure that a cure must improve: the goodput, or the delay of messages or pages."""
+    if kind(flow.app) == "http" and not rows(results.pages, flow).is_empty():
+        return "pages"
+    return "messages" if waits_for_messages(results, flow) else "goodput"
+
+
 def waits_for_messages(results: Results, flow: Flow) -> bool:
     """Whether the flow is a sequence of messages, whose delay matters and not their sum over time."""
     if kind(flow.app) in REPORTS:
@@ -73,14 +81,21 @@ def waits_for_messages(results: Results, flow: Flow) -> bool:
 def speed(results: Results, flow: Flow) -> dict[int, float]:
     """Seed to what a cure must raise.
 
-    It is the goodput; of a flow that is a sequence of messages the inverse of their mean delay (1/s),
+    It is the goodput; of a sequence of messages or pages the inverse of their mean delay (1/s),
     which is proportional to the goodput that each message sees.
     """
-    if not waits_for_messages(results, flow):
+    what = measure(results, flow)
+    if what == "goodput":
         # A flow that has delivered nothing counts as one that has delivered a packet: ratios need a base.
         least = 8 * PACKET / results.origin.scenario.duration_s
         return {seed: max(rate, least) for seed, rate in goodput(results, flow).items()}
-    delays = _by_seed(rows(results.measures, flow), "delay_mean_s")
+    if what == "pages":
+        # A page that is not complete at the end has taken at least until then.
+        so_far = results.origin.scenario.duration_s - pl.col("start_s")
+        own = rows(results.pages, flow).with_columns(delay_mean_s=pl.col("load_time_s").fill_null(so_far))
+        delays = _by_seed(own, "delay_mean_s")
+    else:
+        delays = _by_seed(rows(results.measures, flow), "delay_mean_s")
     return {seed: 1.0 / delay for seed, delay in delays.items() if delay > 0}
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ropewalk import _core
 from ropewalk.facts import COUPLED, kind, quantity
-from ropewalk.why.proxies import correct, left_out, of_sender, without_crashes
+from ropewalk.why.outages import is_blackout, joined_at_once, late, sooner, without_outages
+from ropewalk.why.proxies import correct, leaving, left_out, of_sender, without_crashes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from ropewalk.facts import Facts, Flow, Way
     from ropewalk.why.model import Cause, Setting
+    from ropewalk.why.proxies import End
 
 Settings: TypeAlias = "tuple[Setting, ...]"
 
@@ -35,6 +37,12 @@ HYSTARTS = ("false", "linux")
 
 TAIL = "tail"
 """The limit `application` of a flow that has a fixed amount to send: all of it is on its way."""
+LATE = "late"
+"""The limit `application` of a flow of messages that come one by one: their delay tells, no limit does."""
+BEHIND = "behind"
+"""The limit `receive window` of a flow to a proxy: the limits of the leg behind it are not known."""
+HIDDEN = frozenset({LATE, BEHIND})
+"""Limits through which any cause may act that makes the flow faster."""
 EVERY: Mapping[str, float] = dict.fromkeys(
     (
         "congestion_window",
@@ -113,9 +121,15 @@ class Case:
     odd_queue: bool
     """A queue of its data is far too long or far too short for its path."""
     acks_wait: bool
-    """A direction of its ACKs is full, or drops them."""
+    """A direction of its ACKs is busy for much of the time, or drops them."""
+    acks_full: bool
+    """A direction of its ACKs is full."""
     refused_at: tuple[str, ...]
     """Nodes to which joins of its subflows went that failed."""
+    waits: bool = False
+    """It is a sequence of messages, whose delay matters."""
+    ends: tuple[End, ...] = ()
+    """Ends of connections in the proxies on its way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +159,12 @@ def candidates(case: Case) -> list[Candidate]:
     found: dict[Settings, Candidate] = {}
 
     def promise(row: Row) -> float:
-        return reach(row.cause, case.budget, case.flow) * (2.0 if is_suspect(case, row.cause) else 1.0)
+        return reach(row.cause, case) * (2.0 if is_suspect(case, row.cause) else 1.0)
 
     for row in sorted(TABLE, key=promise, reverse=True):
-        if reach(row.cause, case.budget, case.flow) < row.least:
+        if reach(row.cause, case) < row.least:
             continue
-        for several in row.changes(case):
+        for several in _changes(row, case):
             # The links of a mesh have the same keys.
             settings = tuple(dict.fromkeys(several))
             if settings:
@@ -158,24 +172,55 @@ def candidates(case: Case) -> list[Candidate]:
     return list(found.values())
 
 
-def reach(cause: Cause, budget: Mapping[str, float], flow: Flow) -> float:
+def _changes(row: Row, case: Case) -> Iterator[Settings]:
+    """At the flow itself, and at the ends of its connections in proxies."""
+    yield from row.changes(case)
+    for end in case.ends:
+        if row.changes in (AT_SENDERS if end.sends else AT_RECEIVERS):
+            yield from row.changes(at_end(case, end))
+
+
+def at_end(case: Case, end: End) -> Case:
+    """The case of an end in a proxy: its transport, and the ways behind it where it sends."""
+    flow = replace(case.flow, transport=end.transport, transport_key=end.key, paths=end.paths)
+    if end.sends:
+        flow = leaving(flow, end.node)
+    return replace(case, flow=flow, rtt_s=end.rtt_s, ends=())
+
+
+def reach(cause: Cause, case: Case) -> float:
     """Part of the time in limits through which a cause may act, each with its weight."""
-    weights = ACTS[cause]
-    return math.fsum(weights.get(limit, 0.0) * share for limit, share in times(budget, flow).items())
+    return math.fsum(weight(cause, limit) * share for limit, share in times(case).items())
 
 
-def times(budget: Mapping[str, float], flow: Flow) -> dict[str, float]:
-    """The budget, with `tail` in the place of `application` where the application always has more to send."""
-    if not flow.is_backlogged:
-        return dict(budget)
-    return {TAIL if limit == "application" else limit: share for limit, share in budget.items()}
+def weight(cause: Cause, limit: str) -> float:
+    """How directly a cause acts through a limit."""
+    if limit in HIDDEN:
+        return 0.0 if cause == "application" and limit == LATE else 1.0
+    return ACTS[cause].get(limit, 0.0)
+
+
+def times(case: Case) -> dict[str, float]:
+    """The budget, with the limits in the place of others that hide the cause."""
+    names = {}
+    if case.flow.is_backlogged:
+        names["application"] = TAIL
+    elif case.waits:
+        names["application"] = LATE
+    if case.ends:
+        names["receive_window"] = BEHIND
+    return {names.get(limit, limit): share for limit, share in case.budget.items()}
 
 
 def is_suspect(case: Case, cause: Cause) -> bool:
-    """Whether a setting behind the cause is not what the profile says, or a queue does not fit."""
+    """Whether a setting behind the cause is not that of the profile, or a queue or the ACKs do not fit."""
     if cause == "queue":
         return case.odd_queue
+    if cause == "ack_path":
+        return case.acks_full
     if cause == "proxy":
+        return True
+    if any(is_suspect(at_end(case, end), cause) for end in case.ends):
         return True
     flow = case.flow
     usual = _profiles().get(str(flow.transport.get("profile")), {})
@@ -211,8 +256,8 @@ def _word(value: str) -> str:
 
 
 def _transport(case: Case, **keys: object) -> Settings:
-    """Keys of the flow's transport."""
-    return tuple((f"{case.flow.key}.transport.{key}", str(value)) for key, value in keys.items())
+    """Keys of the transport of the flow, or of the end in a proxy."""
+    return tuple((f"{case.flow.transport_key}.{key}", str(value)) for key, value in keys.items())
 
 
 def _size(needed: float) -> str:
@@ -222,7 +267,8 @@ def _size(needed: float) -> str:
 
 def _needed(case: Case) -> float:
     """Twice the sum of the rates times the longest round trip: RFC 8684 section 3.3.4, in bytes."""
-    return min(2 * case.rate_bit_s * case.rtt_s / 8, LARGEST_BUFFER / 4)
+    longest = max([case.rtt_s, *(end.rtt_s for end in case.ends)])
+    return min(2 * case.rate_bit_s * longest / 8, LARGEST_BUFFER / 4)
 
 
 def _receive_key(case: Case) -> str:
@@ -326,7 +372,7 @@ def _no_loss(case: Case) -> Iterator[Settings]:
     events = [
         (f"event.{number}.set.loss", "none")
         for number, event in enumerate(case.facts.events)
-        if "loss" in event.get("set", {})
+        if kind(event.get("set", {}).get("loss", "none")) != "none" and not is_blackout(event)
     ]
     yield (*links, *events)
 
@@ -371,9 +417,20 @@ def _joins(case: Case) -> Iterator[Settings]:
     manager = kind(case.flow.transport.get("path_manager", ""))
     if case.flow.is_mptcp and len(case.flow.paths) > 1 and manager != "per-path":
         yield _transport(case, path_manager="per-path")
-    for key in ("persistent", "keep_alive"):
-        if case.flow.app.get(key) is False:
-            yield ((f"{case.flow.key}.app.{key}", "true"),)
+    for key, best in CONNECTIONS.items():
+        if case.flow.app.get(key, best) != best:
+            yield ((f"{case.flow.key}.app.{key}", json.dumps(best)),)
+    if case.flow.app.get("tls") == "1.2":
+        yield ((f"{case.flow.key}.app.tls", "1.3"),)
+
+
+CONNECTIONS = {"persistent": True, "keep_alive": True, "objects_per_connection": 0}
+"""Keys of applications to the value with which they open the fewest connections."""
+
+
+def _no_tls(case: Case) -> Iterator[Settings]:
+    if case.flow.app.get("tls", "none") != "none":
+        yield ((f"{case.flow.key}.app.tls", "none"),)
 
 
 def _queues(case: Case) -> Iterator[Settings]:
@@ -408,35 +465,17 @@ MANY = 8
 
 
 def _no_outages(case: Case) -> Iterator[Settings]:
-    changes = []
-    for number, event in enumerate(case.facts.events):
-        if event.get("set", {}).get("up") is False:
-            changes.append((f"event.{number}.set.up", "true"))
-        elif leaves(event):
-            # An event cannot be taken out by a key: it happens when the run is over.
-            changes.append((f"event.{number}.at", f"{case.facts.duration_s - AT_THE_END:g}s"))
-    yield tuple(changes)
-
-
-AT_THE_END = 0.001
-"""Seconds before the end of the run."""
-
-
-def leaves(event: dict[str, Any]) -> bool:
-    """An address goes, or a connection is given up."""
-    return bool({"leave", "abort", "backup"} & event.get("do", {}).keys())
+    yield from without_outages(case.facts, case.flow)
 
 
 def _sooner_elsewhere(case: Case) -> Iterator[Settings]:
-    if not any(event.get("set", {}).get("up") is False for event in case.facts.events):
-        return
-    yield from _reinjections(case)
-    if int(case.flow.transport.get("retries", 15)) > FEW:
-        yield _transport(case, retries=FEW)
+    for keys in sooner(case.facts, case.flow):
+        yield _transport(case, **keys)
 
 
-FEW = 3
-"""Timeouts in a row after which a path is given up, where paths go down."""
+def _joined_at_once(case: Case) -> Iterator[Settings]:
+    if case.flow.is_mptcp:
+        yield joined_at_once(case.facts, case.flow)
 
 
 def _capable(case: Case) -> Iterator[Settings]:
@@ -456,8 +495,7 @@ def _no_proxies(case: Case) -> Iterator[Settings]:
 
 
 def _no_crashes(case: Case) -> Iterator[Settings]:
-    # An event cannot be taken out by a key: it happens when the run is over.
-    yield without_crashes(case.facts, case.flow, f"{case.facts.duration_s - AT_THE_END:g}s")
+    yield without_crashes(case.facts, case.flow, late(case.facts))
 
 
 def _strips(way: Way) -> Setting:
@@ -499,5 +537,11 @@ TABLE: tuple[Row, ...] = (
     Row("queue", _queues),
     Row("slow_start", _starts),
     Row("handshake", _joins, least=0.0),
+    Row("handshake", _joined_at_once, is_cure=False, least=0.0),
+    Row("handshake", _no_tls, is_cure=False, least=0.0),
 )
 """Cause to what is tried for it. Of several rows with the same change the first one counts."""
+AT_RECEIVERS = (_receive_windows,)
+"""Changes that are also tried at an end in a proxy that receives the data."""
+AT_SENDERS = (_send_buffers, _schedulers, _reinjections, _robust, _uncoupled, _starts, _unpaced)
+"""Changes that are also tried at an end in a proxy that sends them."""

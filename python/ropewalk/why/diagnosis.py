@@ -11,16 +11,27 @@ import polars as pl
 from ropewalk.numbers import count, interval
 from ropewalk.problems import fell_back, refused
 from ropewalk.statistics import estimate
-from ropewalk.why.budget import best_path, budget, by_buffer, goodput, rows, waits_for_messages
-from ropewalk.why.candidates import ACTS, TAIL, Candidate, Case, candidates, is_suspect, single_paths, times
+from ropewalk.why.budget import best_path, budget, by_buffer, goodput, measure, rows, waits_for_messages
+from ropewalk.why.candidates import (
+    ACTS,
+    BEHIND,
+    TAIL,
+    Candidate,
+    Case,
+    candidates,
+    is_suspect,
+    single_paths,
+    times,
+    weight,
+)
 from ropewalk.why.evidence import FULL, LATE, Seen, evidence, is_loss_limited
 from ropewalk.why.model import Cure, FlowDiagnosis, Reason
 from ropewalk.why.paths import directions, is_odd, paths, ramp
-from ropewalk.why.proxies import at_proxies
+from ropewalk.why.proxies import at_proxies, ends
 from ropewalk.why.trial import PROMISING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ropewalk.facts import Facts, Flow, Way
     from ropewalk.why.model import Cause
@@ -28,6 +39,8 @@ if TYPE_CHECKING:
 
 WORTH = 1.15
 """If no change makes a flow faster than by this factor, and its links are full, nothing is wrong with it."""
+BRIM = 0.95
+"""Nearly full links are no reason where a setting that is not usual is proven to cost something."""
 NOTED = 0.05
 """Handshakes that take a smaller part of the time are not told."""
 CROWDED = 0.5
@@ -72,6 +85,7 @@ def look(bench: Bench, facts: Facts, flow: Flow) -> Seen:
     used = tuple(way for way in flow.data if way.path not in unused)
     data = directions(bench.base, used, lifetime / ended if ended else 1.0)
     acks = directions(bench.base, flow.acks, lifetime / ended if ended else 1.0)
+    measured = {path.name: path.rtt_s for path in seen_paths}
     bottom = sum(2 * (way.delay or 0.0) for way in flow.data[:1])
     case = Case(
         facts,
@@ -80,9 +94,12 @@ def look(bench: Bench, facts: Facts, flow: Flow) -> Seen:
         max([path.rtt_s for path in seen_paths if path.rtt_s is not None], default=bottom),
         _rate(bench, flow),
         bool(fell_back(own, bench.base.legs)),
-        any(is_odd(one) for one in data),
+        any(is_odd(one, measured.get(one.path)) for one in data),
         any(one.busy >= CROWDED or one.dropped > 0 for one in acks),
+        any(one.busy >= FULL for one in acks),
         tuple(rows(bench.base.failed_joins, flow)["to"].cast(pl.String).unique(maintain_order=True)),
+        waits_for_messages(bench.base, flow),
+        ends(bench.base, facts, flow),
     )
     rate = estimate(goodput(bench.base, flow).values())
     return Seen(case, bench.base, seen_paths, data, acks, rate.mean if rate else 0.0, lifetime)
@@ -134,7 +151,8 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
     order = sorted(shares, key=lambda cause: (-shares[cause], -_gain(proofs, cause)))
     reasons: list[Reason] = []
     for cause in order:
-        if cause in {"receive_window", "send_buffer"} and seen.case.budget.get(cause, 0.0) < DIRECT:
+        direct = seen.case.budget.get(cause, 0.0) >= DIRECT or seen.case.ends
+        if cause in {"receive_window", "send_buffer"} and not direct:
             continue
         cures = sorted(proofs[cause].cures if cause in proofs else [], key=lambda cure: -cure.ratio.mean)
         if not cures and reasons and shares[cause] < TOLD:
@@ -143,7 +161,7 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
             cures = sorted([*cures, *alone], key=lambda cure: -cure.ratio.mean)
         without = proofs[cause].without if cause in proofs else None
         share = min(1.0, shares[cause])
-        reasons.append(Reason(cause, share, evidence(cause, seen), tuple(cures[:MOST_CURES]), without))
+        reasons.append(Reason(cause, share, evidence(cause, seen, cures), tuple(cures[:MOST_CURES]), without))
     joins = tuple(refused(rows(bench.base.failed_joins, flow), len(bench.base.origin.seeds), seen.case.facts))
     nothing = not joins and not any(reason.cures for reason in reasons)
     if reasons and reasons[0].cause == "capacity" and nothing:
@@ -161,6 +179,8 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
         failed_joins=joins,
         failed=_failed(rows(bench.base.flows, flow)),
         unproven=tuple(_unproven(bench, seen, {reason.cause for reason in reasons})),
+        measure=measure(bench.base, flow),
+        delay_s=_delay(bench, bench.speeds[flow.name], flow.name),
     )
 
 
@@ -168,7 +188,7 @@ def _unproven(bench: Bench, seen: Seen, told: set[Cause]) -> Iterator[str]:
     """Buffers that limit the flow for long, whose larger sizes seem to help and may do so by chance."""
     buffers: tuple[Cause, ...] = ("receive_window", "send_buffer")
     for cause in buffers:
-        if cause in told or seen.case.budget.get(cause, 0.0) < IDLE:
+        if cause in told or seen.case.ends or seen.case.budget.get(cause, 0.0) < IDLE:
             continue
         trials = [bench.known(one.settings) for one in candidates(seen.case) if one.cause == cause]
         found = [
@@ -246,7 +266,16 @@ def _cure(bench: Bench, trial: Trial, flow: str, best: dict[int, float]) -> Cure
         found.mean if found else 0.0,
         versus.mean if versus else None,
         bench.costs(trial, flow),
+        measure(bench.base, bench.flow(flow)),
+        _delay(bench, trial.speeds[flow], flow),
     )
+
+
+def _delay(bench: Bench, speeds: Mapping[int, float], flow: str) -> float | None:
+    """Mean delay of messages or pages, whose inverse the speeds are."""
+    if measure(bench.base, bench.flow(flow)) == "goodput" or not speeds:
+        return None
+    return math.fsum(1 / speed for speed in speeds.values()) / len(speeds)
 
 
 def _alone(bench: Bench, seen: Seen, best: dict[int, float]) -> list[Cure]:
@@ -272,14 +301,12 @@ def _shares(seen: Seen, proofs: dict[Cause, Proof]) -> dict[Cause, float]:
     Of the time in a limit a cause takes its weight times the part that the flow saves without it. Causes
     that would take more than all of it together get it in that proportion.
     """
-    flow = seen.case.flow
     shares: dict[Cause, float] = {}
-    for limit, share in times(seen.case.budget, flow).items():
+    for limit, share in times(seen.case).items():
         claims = {}
         for cause, proof in proofs.items():
             suspect = proof.gain >= WORTH and is_suspect(seen.case, cause)
-            weight = ACTS[cause].get(limit, 0.0) * (SUSPICION if suspect else 1.0)
-            claims[cause] = weight * (1 - 1 / proof.gain)
+            claims[cause] = weight(cause, limit) * (SUSPICION if suspect else 1.0) * (1 - 1 / proof.gain)
         total = max(1.0, math.fsum(claims.values()))
         for cause, claim in claims.items():
             shares[cause] = shares.get(cause, 0.0) + share * claim / total
@@ -290,10 +317,13 @@ def _nothing_wrong(bench: Bench, seen: Seen, proofs: dict[Cause, Proof], shares:
     """Adds the causes that are measured, not proven: the handshake, the application, full links."""
     flow, spent = seen.case.flow, seen.case.budget
     opening = spent.get("handshake", 0.0)
-    wrong = max((proof.gain for proof in proofs.values()), default=1.0) >= WORTH
-    rising = ramp(seen.case, seen.lifetime_s)
+    nearly = seen.busy < BRIM
+    wrong = any(
+        proof.gain >= WORTH or (nearly and is_suspect(seen.case, cause)) for cause, proof in proofs.items()
+    )
+    rising = ramp(seen.case, seen.lifetime_s, seen.goodput_bit_s)
     if "loss" not in shares and rising > NOTED and ("slow_start" in shares or not wrong):
-        acts = times(spent, flow)
+        acts = times(seen.case)
         window = math.fsum(acts.get(limit, 0.0) for limit in ("congestion_window", "recovery", TAIL))
         shares["slow_start"] = max(shares.get("slow_start", 0.0), min(window, rising))
     late = any(path.joined_s is not None and path.joined_s > LATE * seen.lifetime_s for path in seen.paths)
@@ -304,7 +334,8 @@ def _nothing_wrong(bench: Bench, seen: Seen, proofs: dict[Cause, Proof], shares:
     if not flow.is_backlogged and idle >= IDLE:
         late_messages = wrong and waits_for_messages(bench.base, flow)
         shares["application"] = min(shares.values(), default=idle) / 2 if late_messages else idle
-    full = math.fsum(times(spent, flow).get(limit, 0.0) for limit in ACTS["capacity"])
+    acts = times(seen.case)
+    full = math.fsum(acts.get(limit, 0.0) for limit in (*ACTS["capacity"], BEHIND))
     if not wrong and seen.data and seen.busy >= FULL:
         shares["capacity"] = full * seen.busy
     elif not shares and is_loss_limited(seen):

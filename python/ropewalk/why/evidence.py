@@ -10,16 +10,18 @@ from ropewalk.facts import ONE_SUBFLOW, kind, quantity
 from ropewalk.numbers import count, figure, percent
 from ropewalk.problems import overreach, size
 from ropewalk.why.budget import budget, rows, split_buffer
-from ropewalk.why.paths import law, loss_limited_bit_s
+from ropewalk.why.outages import outages
+from ropewalk.why.paths import TLS, law, loss_limited_bit_s
 from ropewalk.why.proxies import at_proxies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from ropewalk.results import Results
     from ropewalk.why.candidates import Case
-    from ropewalk.why.model import Cause
+    from ropewalk.why.model import Cause, Cure
     from ropewalk.why.paths import Direction, Path
+    from ropewalk.why.proxies import End
 
 FULL = 0.85
 """A link that is busy for this part of the time is full: headers and the first round trips take the rest."""
@@ -71,9 +73,38 @@ class Seen:
         return f"{percent(math.fsum(self.case.budget.get(limit, 0.0) for limit in limits))} of the time"
 
 
-def evidence(cause: Cause, seen: Seen) -> str:
-    """One or two sentences for a cause."""
+def evidence(cause: Cause, seen: Seen, cures: Sequence[Cure] = ()) -> str:
+    """One or two sentences for a cause; of a proxy if the best of its `cures` is there."""
+    key = cures[0].settings[0][0] if cures else ""
+    for end in seen.case.ends:
+        if key.startswith(f"{end.key}."):
+            return _in_proxy(cause, seen, end)
     return WORDS[cause](seen)
+
+
+BUFFERS: Mapping[Cause, tuple[str, str]] = {
+    "receive_window": ("receive_buffer_max", "receive_buffer"),
+    "send_buffer": ("send_buffer", "send_buffer"),
+}
+"""Cause to the key of the buffer, and that of one that does not grow."""
+
+
+def _in_proxy(cause: Cause, seen: Seen, end: End) -> str:
+    """A cause at an end of a connection in a proxy, by the settings there and the leg behind it."""
+    held = {one.node: one.held_bytes for one in at_proxies(seen.results, seen.case.flow)}
+    kept = f"the proxy at {end.node} held {size(held.get(end.node, 0.0))} on average"
+    leg = f"a leg whose round trip takes {duration(end.rtt_s)}"
+    if cause in BUFFERS:
+        grows, fixed = BUFFERS[cause]
+        buffer = end.transport.get(grows, end.transport.get(fixed, "?"))
+        kind_of = "receive" if cause == "receive_window" else "send"
+        text = f"{kept}; its {kind_of} buffer is {buffer}, on {leg}"
+        bound = quantity(buffer) if cause == "send_buffer" else None
+        return f"{text}: at most {mbit(8 * bound / end.rtt_s)}" if bound and end.rtt_s else text
+    key = {"scheduler": "scheduler", "slow_start": "initial_window"}.get(cause, "congestion")
+    value = end.transport.get(key, "")
+    text = f"{kept}, and sends with {key} {value if isinstance(value, int) else kind(value)} over {leg}"
+    return f"{text}; {_loss(seen)}" if cause == "loss" else text
 
 
 def mbit(rate: float) -> str:
@@ -242,11 +273,24 @@ def _handshake(seen: Seen) -> str:
         if path.joined_s is not None and path.joined_s > LATE * seen.lifetime_s
     ]
     never = [f"{path.name} never joined" for path in seen.paths if path.joined_s is None]
-    opening = (
-        f"{seen.time('handshake')} the connection was not yet established; "
-        f"a round trip takes {duration(seen.rtt_s)}"
-    )
-    return "; ".join([opening, *late, *never])
+    opening = []
+    if seen.case.budget.get("handshake", 0.0) >= SHOWN or not (late or never):
+        opening.append(f"{seen.time('handshake')} the connection was not yet established")
+    opening.append(_round_trips(seen))
+    return "; ".join([*opening, *late, *never])
+
+
+def _round_trips(seen: Seen) -> str:
+    """Connections that a flow opens one after the other, and the time that each takes to open."""
+    own = rows(seen.results.subflows, seen.case.flow)
+    runs = len(seen.results.origin.seeds)
+    connections = own.select("run", "flow", "connection").n_unique() / runs / seen.case.flow.count
+    more = TLS.get(str(seen.case.flow.app.get("tls")), 0)
+    if connections < 2:  # noqa: PLR2004
+        text = f"a round trip takes {duration(seen.rtt_s)}"
+        return f"{text}, TLS {count(more, 'more')}" if more else text
+    text = f"{figure(connections)} connections, each opened by {count(1 + more, 'round trip')}"
+    return f"{text} of {duration(seen.rtt_s)}" + (f", {more} of them for TLS" if more else "")
 
 
 def _application(seen: Seen) -> str:
@@ -272,18 +316,8 @@ def _path_down(seen: Seen) -> str:
     flow = seen.case.flow
     own = rows(seen.results.flows, flow)
     timeouts = own["timeouts"].mean()
-    outages = [
-        f"{event.get('link')} at {event.get('at')}"
-        for event in seen.case.facts.events
-        if event.get("set", {}).get("up") is False
-    ]
-    outages += [
-        f"{flow.name} loses {word} at {event.get('at')}"
-        for event in seen.case.facts.events
-        for word in [event.get("do", {}).get("leave", "")]
-        if word
-    ]
-    down = f"paths go down: {', '.join(outages[:MOST])}" if outages else "a path is down"
+    found = outages(seen.case.facts, flow)
+    down = f"paths go down: {', '.join(found[:MOST])}" if found else "a path is down"
     times = float(timeouts) if isinstance(timeouts, (int, float)) else 0.0
     if math.fsum(seen.case.budget.get(limit, 0.0) for limit in ("path_down", "recovery")) < SHOWN:
         return f"{down}; {figure(times)} retransmission timeouts in a replication"

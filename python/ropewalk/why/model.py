@@ -29,6 +29,9 @@ Cause: TypeAlias = Literal[
 ]
 """Why a flow is as slow as it is. `capacity`: nothing is wrong, the links are full."""
 
+Measure: TypeAlias = Literal["goodput", "messages", "pages"]
+"""Measure that a change has to improve."""
+
 Setting: TypeAlias = "tuple[str, str]"
 """A key of the scenario and its value, as after `--set`."""
 
@@ -105,6 +108,10 @@ class Cure:
     """The same over the goodput of the best path alone; None without such a baseline."""
     costs: dict[str, float] = field(default_factory=dict)
     """Other flows that it makes slower, and the ratio of their goodput."""
+    measure: Measure = "goodput"
+    """The ratio is that of the goodput, or of the inverse mean delay of messages or pages."""
+    delay_s: float | None = None
+    """Mean delay of these with the change."""
 
     def overrides(self) -> list[str]:
         """As they stand after `--set`."""
@@ -183,6 +190,10 @@ class FlowDiagnosis:
     """Its connection has failed wherever it could not send because of a path."""
     unproven: tuple[str, ...] = ()
     """Changes that seem to help and may do so by chance, in words."""
+    measure: Measure = "goodput"
+    """Measure that a change has to improve."""
+    delay_s: float | None = None
+    """Mean delay of its messages or pages."""
 
     def to_dict(self) -> FlowDict:
         """For JSON."""

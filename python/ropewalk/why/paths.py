@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ropewalk.facts import quantity
+from ropewalk.facts import kind, quantity
 from ropewalk.why.budget import PACKET, rows
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Direction:
     dropped: float
     """Packets that the queue dropped in a replication."""
     limit: str
-    """Limit of the queue, as in the scenario."""
+    """Limit of the queue, as in the scenario, and its discipline if it is not drop-tail."""
     round_trip_s: float | None
     """Propagation both ways; None if it varies."""
 
@@ -79,11 +79,16 @@ def directions(results: Results, ways: tuple[Way, ...], lifetime: float) -> list
                 (means["drops_error"] or 0.0) / sent if sent else 0.0,
                 means["queue_delay_mean_s"] or 0.0,
                 means["drops_queue"] or 0.0,
-                str(way.settings.get("queue", "")),
+                _limit(way.settings.get("queue", "")),
                 None if way.delay is None else 2 * way.delay,
             )
         )
     return found
+
+
+def _limit(queue: object) -> str:
+    """As in `100p`, or `1000p of codel` where it is not drop-tail."""
+    return f"{queue.get('limit')} of {kind(queue)}" if isinstance(queue, dict) else str(queue)
 
 
 def _slower(way: Way) -> float:
@@ -111,13 +116,21 @@ def paths(results: Results, flow: Flow) -> list[Path]:
     return found
 
 
-def is_odd(one: Direction) -> bool:
-    """The queue delays packets far beyond the round trip, or holds far less than a BDP."""
-    if one.round_trip_s is None or one.capacity_bit_s is None:
+def is_odd(one: Direction, measured_s: float | None) -> bool:
+    """The queue delays packets far beyond the round trip, or holds far less than a BDP.
+
+    Args:
+        one: the direction.
+        measured_s: mean round trip of its path, for a propagation that varies.
+    """
+    round_trip_s = one.round_trip_s
+    if round_trip_s is None and measured_s is not None:
+        round_trip_s = max(0.0, measured_s - one.queue_delay_s)
+    if round_trip_s is None or one.capacity_bit_s is None:
         return False
-    if one.queue_delay_s > max(BLOATED * one.round_trip_s, NOTICED_S):
+    if one.queue_delay_s > max(BLOATED * round_trip_s, NOTICED_S):
         return True
-    whole = one.capacity_bit_s * one.round_trip_s / 8
+    whole = one.capacity_bit_s * round_trip_s / 8
     held = quantity(one.limit)
     if held is None or one.limit.endswith("BDP"):
         return False
@@ -132,21 +145,35 @@ SCANT = 0.2
 """Part of a bandwidth-delay product that is far too short for a queue."""
 
 
-def ramp(case: Case, lifetime_s: float) -> float:
+def ramp(case: Case, lifetime_s: float, goodput_bit_s: float) -> float:
     """Part of its time that a short transfer lost as its windows were growing; 0 of a long one.
 
-    The time beyond the handshake, one round trip and the transmission at the rate of all paths.
+    The time beyond handshakes, round trips of requests, and the transmission at the rate of all paths.
     """
-    size = quantity(case.flow.app.get("size")) if case.flow.app.get("repeat", 1) == 1 else None
-    if size is None or not case.rtt_s or not case.rate_bit_s or not lifetime_s:
+    app = case.flow.app
+    once = all(app.get(key, 1) == 1 for key in ("repeat", "files", "pages"))
+    size = goodput_bit_s * lifetime_s / 8 if kind(app) == "http" else quantity(app.get("size"))
+    if not once or size is None or not case.rtt_s or not case.rate_bit_s or not lifetime_s:
         return 0.0
     segment = quantity(case.flow.transport.get("mss")) or 1448.0
     initial = float(case.flow.transport.get("initial_window", 10)) * segment
     rounds = math.log2(max(1.0, case.rate_bit_s * case.rtt_s / 8 / initial))
     if lifetime_s > (2 * rounds + 2) * case.rtt_s:
         return 0.0
-    ideal = 8 * size / case.rate_bit_s + case.rtt_s
+    ideal = 8 * size / case.rate_bit_s + _requests(app) * case.rtt_s
     return max(0.0, 1 - ideal / lifetime_s - case.budget.get("handshake", 0.0))
+
+
+TLS = {"1.2": 2, "1.3": 1}
+"""Version to the round trips of its handshake."""
+
+
+def _requests(app: dict[str, Any]) -> int:
+    """Round trips until the last object of a page can begin, without the first handshake of TCP."""
+    if kind(app) != "http":
+        return 1
+    again = int(app.get("domains", 1) > 1)
+    return 2 + int(app.get("redirects", 0)) + again + (1 + again) * TLS.get(str(app.get("tls")), 0)
 
 
 def loss_limited_bit_s(flow: Flow, rtt_s: float, loss: float) -> float:

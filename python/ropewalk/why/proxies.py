@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -51,16 +52,66 @@ def at_proxies(results: Results, flow: Flow) -> tuple[AtProxy, ...]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """An end of a connection in a proxy on the way of a flow."""
+
+    node: str
+    key: str
+    """As in `proxy.pep.client`."""
+    transport: dict[str, Any]
+    sends: bool
+    """It sends the data of the flow; otherwise it receives them."""
+    rtt_s: float
+    """Longest mean round trip of the leg."""
+    paths: tuple[str, ...]
+    """Paths of the leg."""
+
+
+def ends(results: Results, facts: Facts, flow: Flow) -> tuple[End, ...]:
+    """Both ends in each proxy that ends the connections of a flow, from the data sender on."""
+    legs = rows(results.legs, flow)
+    found = []
+    for one in at_proxies(results, flow):
+        for proxy in facts.proxies_of(flow):
+            if proxy.node != one.node or proxy.kind == ONE_SUBFLOW:
+                continue
+            for sends in (False, True):
+                key, transport = proxy.end(flow.opened_by, sends=sends)
+                own = legs.filter(pl.col("from" if sends else "to").cast(pl.String) == proxy.node)
+                rtt = own["srtt_mean_s"].max()
+                paths = own["path"].cast(pl.String).unique(maintain_order=True)
+                rtt_s = rtt if isinstance(rtt, float) else 0.0
+                found.append(End(one.node, key, transport, sends, rtt_s, tuple(paths)))
+    return tuple(found)
+
+
 def of_sender(facts: Facts, flow: Flow) -> set[str]:
     """Links up to the first proxy: the sender of the flow repairs no loss of others."""
     nodes = {proxy.node for proxy in facts.proxies_of(flow)}
     found = set()
     for route, stations in zip(flow.routes, flow.stations, strict=True):
         for way, start in zip(route, stations, strict=False):
-            if start in nodes:
+            if start in nodes and start != stations[0]:
                 break
             found.add(way.name)
     return found
+
+
+def leaving(flow: Flow, node: str) -> Flow:
+    """The part of a flow that begins at the node of a proxy."""
+    parts = []
+    for route, stations in zip(flow.routes, flow.stations, strict=True):
+        if node in stations:
+            place = stations.index(node)
+            parts.append((route[place:], stations[place:]))
+    ways = {way.name: way for route, _ in parts for way in route}
+    return replace(
+        flow,
+        routes=tuple(route for route, _ in parts),
+        stations=tuple(stations for _, stations in parts),
+        data=tuple(ways.values()),
+    )
 
 
 def correct(facts: Facts, flow: Flow, refused_at: tuple[str, ...]) -> Iterator[tuple[Setting, ...]]:

@@ -60,6 +60,8 @@ def headline(flow: FlowDiagnosis) -> str:
     told = f"{flow.flow}: {interval(rate.mean / 1e6, half)} Mbit/s"
     if flow.vs_best is not None and flow.best_path is not None:
         told += f", {flow.vs_best.mean:.2f} of its best path ({flow.best_path})"
+    if flow.delay_s is not None:
+        told += f"; {flow.measure} take {duration(flow.delay_s)}"
     return told
 
 
@@ -87,12 +89,20 @@ def held(proxy: AtProxy) -> str:
 
 def told(cure: Cure) -> str:
     """The gain of a change."""
-    text = f"{mbit(cure.goodput_bit_s)}, {interval(cure.ratio.mean, cure.ratio.ci95)} times"
+    gain = f"{interval(cure.ratio.mean, cure.ratio.ci95)} times"
+    if cure.delay_s is not None:
+        return f"{cure.measure} take {duration(cure.delay_s)}, {gain} as fast{_costs(cure)}"
+    text = f"{mbit(cure.goodput_bit_s)}, {gain}"
     if cure.vs_best is not None:
         text += f", {cure.vs_best:.2f} of the best path"
-    if cure.costs:
-        text += "; costs " + ", ".join(f"{flow} {percent(1 - ratio)}" for flow, ratio in cure.costs.items())
-    return text
+    return text + _costs(cure)
+
+
+def _costs(cure: Cure) -> str:
+    """The price that other flows pay."""
+    if not cure.costs:
+        return ""
+    return "; costs " + ", ".join(f"{flow} {percent(1 - ratio)}" for flow, ratio in cure.costs.items())
 
 
 def _reason(number: int, reason: Reason, width: int) -> list[str]:

@@ -18,7 +18,7 @@ from ropewalk.why.variants import variants
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from ropewalk.facts import Facts
+    from ropewalk.facts import Facts, Flow
     from ropewalk.results import Results
     from ropewalk.scenario import Scenario
     from ropewalk.why.candidates import Settings
@@ -144,6 +144,10 @@ class Bench:
                     trial = _joined(trial, more)
         self._trials[settings] = trial
         return trial
+
+    def flow(self, name: str) -> Flow:
+        """The flow of that name."""
+        return next(flow for flow in self._facts.flows if flow.name == name)
 
     def known(self, settings: Settings) -> Trial | None:
         """The results of `try_out`."""
