@@ -97,6 +97,36 @@ fn goodput_shares_and_retransmissions_are_those_of_the_library() {
     }
 }
 
+/// One path, 256 KiB: slow start ends with every second pair of packets lost, and then each SACK that advances reports what was sent
+/// again as missing once more, so that hundreds of retransmissions fill the queue (`sctp_strike_gap_ack_chunks`). Goodput, packets
+/// sent again in percent and timeouts are those of the library over the same links (`--backend usrsctp`).
+#[test]
+fn the_storm_of_retransmissions_after_slow_start_is_that_of_the_library() {
+    for (delay, [goodput, again, timeouts]) in [
+        ("10ms", [9.582, 3.556, 14.0]),
+        ("15ms", [9.513, 3.825, 12.0]),
+        ("20ms", [9.415, 3.734, 17.0]),
+        ("50ms", [9.076, 0.255, 14.0]),
+    ] {
+        let path = |name: &str, rate: u32, delay: &str| {
+            format!(
+                "[[path]]\nname = \"{name}\"\nboth = {{ rate = \"{rate}Mbit/s\", delay = \"{delay}\", queue = \"50p\" }}\n"
+            )
+        };
+        let text = "duration = \"30s\"\n".to_owned()
+            + &path("first", 10, delay)
+            + &path("second", 2, "100ms")
+            + "[[flow]]\nname = \"f\"\nfrom = \"terminal\"\nto = \"server\"\napp = \"bulk\"\n[flow.transport]\nkind = \"sctp\"\n"
+            + "profile = \"freebsd\"\ntimer_defects = \"both\"\n"
+            + &buffers("256KiB");
+        let found = figures(&run(&text, 1), 30.0);
+        let near = (found[0] / goodput - 1.0).abs() < 0.005
+            && (found[2] / again - 1.0).abs() < 0.05
+            && (found[4] - timeouts).abs() < 0.5;
+        assert!(near, "{delay}: {found:?}, the library has {goodput}, {again}, {timeouts}");
+    }
+}
+
 /// The timer that SACKs without gaps do not restart expires about every 2 s in a healthy transfer, and every loss-free transfer
 /// is as fast with it: the library has 28 and 15 expiries in 60 and 30 s.
 #[test]

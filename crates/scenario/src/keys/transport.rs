@@ -383,13 +383,15 @@ pub(crate) static TRANSPORT: Section = Section {
         sctp(
             "chunk_overhead",
             size(Bytes(0), Bytes(10_000)),
-            "charged to the receive window for each chunk that is in flight or has arrived out of order, beside its data",
+            "charged to the receive window for each chunk that is in flight or was not read, beside its data; unless it is 0, the sender charges \
+             the header of the chunk as well, as FreeBSD does",
         ),
         sctp(
             "eager_sack",
             words(EagerSack::WORDS),
             "packets that are acknowledged at once: none, the first with DATA (RFC 9260 section 5.1), or the first, and whatever is delayed \
-             when any other packet leaves, as in FreeBSD",
+             when any other packet leaves, as in FreeBSD, where a SACK tells the window before the data is read, and another each eighth that \
+             reading frees",
         ),
         sctp(
             "data_is_cookie_ack",
@@ -406,7 +408,7 @@ pub(crate) static TRANSPORT: Section = Section {
             "fast_retransmit",
             words(FastRetransmit::WORDS),
             "fast retransmissions that leave whatever the window is: a single packet when a path enters fast recovery (RFC 9260 section 7.2.4), or \
-             all, four packets at a time",
+             all, four packets at a time and one after a timeout",
         ),
         sctp("max_burst", integer(1, 1000), "packets of one burst on a path"),
         cmt(

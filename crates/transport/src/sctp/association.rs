@@ -18,7 +18,7 @@ use crate::address::AddressPair;
 use crate::packet::PathId;
 use crate::role::Role;
 use crate::sctp::chunk::{AddressList, Init};
-use crate::sctp::config::{Reductions, SctpConfig};
+use crate::sctp::config::{EagerSack, Reductions, SctpConfig};
 use crate::sctp::fast::FastLane;
 use crate::sctp::lifecycle::{Lifecycle, State};
 use crate::sctp::outgoing::{Outgoing, UserMessage};
@@ -35,6 +35,8 @@ use crate::setup::NewCongestion;
 use crate::stats::{SubflowGauges, SubflowStats};
 use crate::tcp::sender::SenderState;
 
+/// SCTP_MIN_RWND of FreeBSD.
+const MIN_RWND: Bytes = Bytes(1500);
 /// An IPv6 header without extensions.
 const IPV6_HEADER: Bytes = Bytes(40);
 
@@ -68,6 +70,8 @@ struct Reader {
     delivered: Bytes,
     /// The window in the last SACK.
     advertised: Bytes,
+    /// The window when DATA came last, before that was read, and when that was; `NEVER`: a SACK has told it.
+    unread: (SimTime, Bytes),
 }
 
 /// Parts of an association that outlive a restart of the peer.
@@ -127,7 +131,7 @@ impl Association {
             received: ReceptionMap::default(),
             sack: SackTimer::new(config.sack),
             reassembly: Reassembly::default(),
-            reader: Reader { delivered: Bytes::ZERO, advertised: config.buffers.receive },
+            reader: Reader { advertised: config.buffers.receive, ..Reader::default() },
             fast: FastLane::new(config.recovery.fast_retransmit),
             opportunity: true,
             placement: scheduler.map(Placement::new),
@@ -144,6 +148,7 @@ impl Association {
     pub fn send(&mut self, message: UserMessage) {
         if !self.life.is_closing() && !self.life.is_over() {
             self.outgoing.push(message);
+            self.fast.on_opportunity();
             self.opportunity = true;
             self.check();
         }
@@ -218,15 +223,14 @@ impl Association {
 
     /// The part of the window of the peer that nothing in flight uses.
     fn peer_free(&self) -> Bytes {
-        let overhead = self.config.buffers.chunk_overhead * self.outqueue.chunks_in_flight();
+        let overhead = self.config.buffers.charge() * self.outqueue.chunks_in_flight();
         self.peer_window.saturating_sub(self.outqueue.in_flight() + overhead)
     }
 
     /// The same without what planned chunks will use.
     fn peer_unplanned(&self) -> Bytes {
         let planned = self.outqueue.planned();
-        self.peer_free()
-            .saturating_sub(planned.bytes() + self.config.buffers.chunk_overhead * planned.chunks())
+        self.peer_free().saturating_sub(planned.bytes() + self.config.buffers.charge() * planned.chunks())
     }
 
     /// User data cumulatively acknowledged.
@@ -260,14 +264,27 @@ impl Association {
     /// Reading has opened the window: a sender that waits for it is told. Small steps are not worth a
     /// SACK (RFC 9260 section 6.2).
     fn update_window(&mut self) {
-        let enough = self.config.packet.payload.min(Bytes(self.config.buffers.receive.0 / 2));
-        if self.reader.advertised < self.config.packet.payload
-            && self.receive_window() >= enough + self.reader.advertised
-        {
-            self.reader.advertised = self.receive_window();
+        let buffer = self.config.buffers.receive;
+        let (payload, window) = (self.config.packet.payload, self.receive_window());
+        let opens = if self.config.sack.eager == EagerSack::WithDepartures {
+            // `sctp_user_rcvd`. What a SACK is about to tell counts after that.
+            !self.sack.is_due() && window >= self.reader.advertised + self.window_step()
+        } else {
+            self.reader.advertised < payload
+                && window >= self.reader.advertised + payload.min(Bytes(buffer.0 / 2))
+        };
+        if opens {
+            self.reader.advertised = window;
             self.sack.hurry();
         }
         self.check();
+    }
+
+    /// Reading tells the peer of each part of the buffer that it frees (`sctp_sorecvmsg`), in whole messages.
+    fn window_step(&self) -> Bytes {
+        let part = Bytes(self.config.buffers.receive.0 / 8).max(MIN_RWND);
+        let message = self.config.streams.message + self.config.buffers.chunk_overhead;
+        message * part.0.div_ceil(message.0)
     }
 
     /// User data delivered so far.
@@ -433,7 +450,7 @@ impl Association {
         (self.outgoing, self.outqueue) = (Outgoing::default(), Outqueue::default());
         (self.received, self.reassembly) = (ReceptionMap::default(), Reassembly::default());
         self.sack = SackTimer::new(self.config.sack);
-        self.reader = Reader { delivered: Bytes::ZERO, advertised: self.config.buffers.receive };
+        self.reader = Reader { advertised: self.config.buffers.receive, ..Reader::default() };
         self.fast = FastLane::new(self.config.recovery.fast_retransmit);
         self.establish(now, None);
         self.check();
@@ -488,7 +505,7 @@ fn new_paths(config: &SctpConfig, congestion: &NewCongestion, paths: Vec<Address
         window: PathWindow::new(
             new_congestion(congestion, &control, (index, count)),
             (chunk, config.burst_unit()),
-            config.cmt.map_or(Reductions::Once, |cmt| cmt.reductions),
+            (config.cmt.map_or(Reductions::Once, |cmt| cmt.reductions), config.recovers_as_one()),
         ),
         timer: PathTimer::new(config.recovery.rto),
         reach: Reachability::new(

@@ -90,6 +90,19 @@ pub struct SctpBufferConfig {
     pub chunk_overhead: Bytes,
 }
 
+impl SctpBufferConfig {
+    /// Charge of a chunk in flight beside its user data: FreeBSD counts the header of the chunk as well
+    /// (`sctp_total_flight_increase`, `sctp_handle_sack`).
+    pub fn charge(&self) -> Bytes {
+        if self.chunk_overhead == Bytes::ZERO { Bytes::ZERO } else { self.chunk_overhead + DATA_HEADER }
+    }
+
+    /// The room in the window of the peer that a chunk with `len` user data needs.
+    pub fn needed(&self, len: Bytes) -> Bytes {
+        if self.chunk_overhead == Bytes::ZERO { len } else { len + DATA_HEADER }
+    }
+}
+
 /// Faults of the timer T3-rtx in FreeBSD (libusrsctp 0.9.5), for comparisons with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerDefects {
@@ -124,8 +137,9 @@ impl TimerDefects {
 pub enum FastRetransmit {
     /// A single packet of a path when it enters fast recovery, and no chunk twice (RFC 9260 section 7.2.4).
     Single,
-    /// All that were reported missing, at most four packets at each opportunity, and then no new data. One path at a time: a chunk is
-    /// reported again by data that was sent after its retransmission. T3-rtx starts anew with each reduction. FreeBSD does so
+    /// All that were reported missing, at most four packets at each opportunity, one after a timeout, and then no new data. One path
+    /// at a time: a chunk is reported again by data that was sent after its retransmission, and in fast recovery by each SACK that
+    /// advances, whatever was sent when. T3-rtx starts anew with each reduction. FreeBSD does so
     /// (`sctp_chunk_retransmission`, `sctp_chunk_output`, `sctp_strike_gap_ack_chunks`, `sctp_cwnd_update_after_fr`).
     All,
 }
@@ -319,6 +333,15 @@ pub enum MaxBurst {
 }
 
 impl SctpConfig {
+    /// Fast recovery is that of the association, and a SACK counts for the windows by itself: FreeBSD
+    /// (`sctp_handle_sack`).
+    pub fn recovers_as_one(&self) -> bool {
+        match self.cmt {
+            Some(cmt) => cmt.reductions == Reductions::Each,
+            None => self.recovery.fast_retransmit == FastRetransmit::All,
+        }
+    }
+
     /// PMDCS: the largest DATA chunk, header included, that fits into a packet.
     pub fn largest_chunk(&self) -> Bytes {
         self.packet.payload + DATA_HEADER

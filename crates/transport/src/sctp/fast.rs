@@ -14,8 +14,14 @@ pub struct FastLane {
     rule: FastRetransmit,
     /// Paths on which a loss episode has begun and no packet has left for it; a bit for each.
     paths: u64,
-    /// Packets that have left at this opportunity.
+    /// Packets that have left at this opportunity, and how many may.
     packets: u32,
+    most: u32,
+    /// A timer has expired since the last opportunity.
+    expired: bool,
+    /// Opportunities since the last one was taken, and those that were taken with it: each message that is written is one.
+    pending: u32,
+    taken: u32,
     /// Nothing but retransmissions has been tried at this opportunity.
     begins: bool,
 }
@@ -23,12 +29,30 @@ pub struct FastLane {
 impl FastLane {
     /// No loss so far.
     pub fn new(rule: FastRetransmit) -> Self {
-        Self { rule, paths: 0, packets: 0, begins: false }
+        Self { rule, paths: 0, packets: 0, most: BURST, expired: false, pending: 0, taken: 0, begins: false }
     }
 
     /// An opportunity to send begins.
     pub fn begin(&mut self) {
         (self.packets, self.begins) = (0, true);
+        self.taken = std::mem::take(&mut self.pending).saturating_sub(1);
+        // `sctp_chunk_output`: "Only one transmission allowed out of a timeout"
+        self.most = if std::mem::take(&mut self.expired) { 1 } else { BURST };
+    }
+
+    /// A packet has come, a timer has expired, or a message is written.
+    pub fn on_opportunity(&mut self) {
+        self.pending = self.pending.saturating_add(1);
+    }
+
+    /// Nothing more leaves at this opportunity: goes on with the next that was taken, if there is one.
+    pub fn go_on(&mut self) -> bool {
+        let goes_on = self.taken > 0;
+        if goes_on {
+            (self.packets, self.most) = (0, BURST);
+            self.taken -= 1;
+        }
+        goes_on
     }
 
     /// New data is tried: true for the first time at an opportunity.
@@ -44,6 +68,7 @@ impl FastLane {
     /// The timer of a path has expired: what it takes for lost needs room.
     pub fn on_timeout(&mut self, path: PathId) {
         self.paths &= !(1 << path.index());
+        self.expired = true;
     }
 
     /// A chunk may leave on this path; `reported`: it was reported missing.
@@ -57,12 +82,12 @@ impl FastLane {
     /// A packet of retransmissions leaves.
     pub fn on_sent(&mut self, path: PathId, reported: bool) {
         self.paths &= !(1 << path.index());
-        self.packets += u32::from(reported);
+        self.packets += u32::from(reported || self.most < BURST);
     }
 
     /// Nothing more leaves at this opportunity.
     pub fn is_exhausted(&self) -> bool {
-        self.rule == FastRetransmit::All && self.packets >= BURST
+        self.rule == FastRetransmit::All && self.packets >= self.most
     }
 }
 
@@ -87,5 +112,29 @@ mod tests {
         assert!(all.is_exhausted() && !all.is_open(b, true));
         all.begin();
         assert!(all.is_open(b, true));
+    }
+
+    #[test]
+    fn a_timeout_lets_one_packet_go_and_each_message_four_more() {
+        let a = PathId(0);
+        let mut lane = FastLane::new(FastRetransmit::All);
+        let burst = |lane: &mut FastLane| {
+            let mut sent = 0;
+            while !lane.is_exhausted() || lane.go_on() {
+                lane.on_sent(a, true);
+                sent += 1;
+            }
+            sent
+        };
+        for (events, timeout, packets) in
+            [(1, false, 4), (3, false, 12), (0, false, 4), (1, true, 1), (1, false, 4)]
+        {
+            (0..events).for_each(|_| lane.on_opportunity());
+            if timeout {
+                lane.on_timeout(a);
+            }
+            lane.begin();
+            assert_eq!(burst(&mut lane), packets, "{events} {timeout}");
+        }
     }
 }

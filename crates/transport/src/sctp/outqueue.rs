@@ -45,6 +45,8 @@ pub struct Sent {
     pub missing: u8,
     /// It was reported missing.
     pub fast: bool,
+    /// No report of it counts any more: only its timer sends it again.
+    pub barred: bool,
     /// It waits because it was reported missing, and not because a timer has expired.
     pub reported: bool,
     /// The first TSN that was not sent when it was reported missing.
@@ -61,6 +63,11 @@ impl Sent {
     /// Only one path has carried it.
     pub fn has_one_carrier(&self) -> bool {
         self.carriers.is_power_of_two()
+    }
+
+    /// The path that it belongs to: that of its next transmission if that is chosen already.
+    pub fn path_now(&self) -> PathId {
+        self.again_on.unwrap_or(self.path)
     }
 }
 
@@ -228,6 +235,7 @@ impl Outqueue {
             transmissions: 0,
             missing: 0,
             fast: false,
+            barred: false,
             reported: false,
             fast_until: Tsn::default(),
             again_on: None,
@@ -361,6 +369,17 @@ impl Outqueue {
         self.check();
     }
 
+    /// Chunks that wait to be sent again on `path`, and were sent at `latest` or before, have timed out as well: `late` is told of
+    /// them.
+    pub fn give_up_missing(&mut self, path: PathId, latest: SimTime, mut late: impl FnMut(&mut Sent)) {
+        let waits =
+            |sent: &&mut Sent| sent.fate == Fate::Missing && sent.path_now() == path && sent.at <= latest;
+        for sent in self.chunks.iter_mut().filter(waits) {
+            sent.reported = false;
+            late(sent);
+        }
+    }
+
     /// All chunks in flight on `path` that were sent at `latest` or before wait to be sent again. `lost` is told of them.
     pub fn give_up_path(&mut self, path: PathId, latest: SimTime, mut lost: impl FnMut(Tsn, &mut Sent)) {
         for (index, sent) in self.chunks.iter_mut().enumerate() {
@@ -487,6 +506,25 @@ mod tests {
         queue.strike(Tsn(6), 1, |_, sent| u8::from(!sent.fast), |tsn, _| assert_ne!(tsn, Tsn(1)));
         queue.acknowledge(Tsn(6), |_, _| ());
         assert_eq!([0, 1].map(|path| queue.arrived_on(PathId(path))), [Bytes::ZERO; 2]);
+    }
+
+    #[test]
+    fn chunks_that_wait_for_their_path_time_out_with_it() {
+        let mut queue = queue(4);
+        let [a, b] = [PathId(0), PathId(1)];
+        queue.strike(Tsn(2), 1, |_, _| 1, |_, sent| sent.again_on = Some(b));
+        let mut late = 0;
+        queue.give_up_missing(a, SimTime::ZERO, |_| late += 1);
+        assert_eq!(
+            (late, queue.get(Tsn(0)).map(|sent| sent.reported)),
+            (0, Some(true)),
+            "it waits for the other"
+        );
+        queue.give_up_missing(b, SimTime::ZERO, |sent| {
+            late += 1;
+            sent.again_on = Some(a);
+        });
+        assert_eq!((late, queue.get(Tsn(0)).map(|sent| sent.reported)), (2, Some(false)));
     }
 
     #[test]

@@ -24,12 +24,53 @@ pub struct PathTimer {
     timed: Option<(Tsn, SimTime)>,
     /// T3-rtx; `NEVER` while it is not running.
     expires: SimTime,
+    whole: WholeRtt,
+}
+
+/// Round-trip time and deviation as FreeBSD has them: scaled whole milliseconds (`sctp_calculate_rto`).
+#[derive(Clone, Copy, Debug, Default)]
+struct WholeRtt {
+    /// Eight times the smoothed round-trip time in milliseconds; `None` before the first sample.
+    srtt: Option<i64>,
+    /// Four times the deviation.
+    rttvar: i64,
+}
+
+impl WholeRtt {
+    /// SCTP_CLOCK_GRANULARITY.
+    const LEAST: i64 = 10;
+
+    fn sample(&mut self, sample: Nanos) {
+        let sample = (sample.0 / Nanos::from_millis(1).0) as i64;
+        match &mut self.srtt {
+            None => (self.srtt, self.rttvar) = (Some(sample << 3), (sample / 2) << 2),
+            Some(srtt) => {
+                let deviation = sample - (*srtt >> 3);
+                *srtt += deviation;
+                self.rttvar += deviation.abs() - (self.rttvar >> 2);
+            }
+        }
+        if self.rttvar == 0 {
+            self.rttvar = Self::LEAST;
+        }
+    }
+
+    /// A chunk that was sent longer ago than this is old.
+    fn age(&self) -> Nanos {
+        Nanos::from_millis((self.srtt.unwrap_or(0) >> 3).saturating_add(self.rttvar).max(0) as u64)
+    }
 }
 
 impl PathTimer {
     /// Not running.
     pub fn new(config: RtoConfig) -> Self {
-        Self { rtt: RttEstimator::new(config), backoff: 0, timed: None, expires: SimTime::NEVER }
+        Self {
+            rtt: RttEstimator::new(config),
+            backoff: 0,
+            timed: None,
+            expires: SimTime::NEVER,
+            whole: WholeRtt::default(),
+        }
     }
 
     /// The retransmission timeout now.
@@ -47,6 +88,11 @@ impl PathTimer {
         &self.rtt
     }
 
+    /// The age from which FreeBSD takes a chunk for lost when T3-rtx expires (`sctp_mark_all_for_resend`).
+    pub fn age(&self) -> Nanos {
+        self.whole.age()
+    }
+
     /// When T3-rtx expires.
     pub fn expires(&self) -> SimTime {
         self.expires
@@ -55,6 +101,7 @@ impl PathTimer {
     /// A round-trip sample.
     pub fn sample(&mut self, now: SimTime, sample: Nanos) {
         self.rtt.sample(now, sample);
+        self.whole.sample(sample);
         self.backoff = 0;
     }
 
@@ -246,6 +293,18 @@ mod tests {
         assert_eq!(rate(&losses), 50_000, "too early; nothing was sent");
         losses.update(SimTime::from_millis(200), srtt, (Bytes(2000), Bytes(400)));
         assert_eq!(rate(&losses), 43_750);
+    }
+
+    /// `sctp_calculate_rto` with samples of 100.9, 108 and 92 ms, and then with a constant one, whose deviation never reaches 0.
+    #[test]
+    fn the_age_of_freebsd_is_in_whole_milliseconds() {
+        let mut rtt = WholeRtt::default();
+        for (sample, age) in [(100_900, 300), (108_000, 259), (92_000, 227)] {
+            rtt.sample(Nanos(sample * 1000));
+            assert_eq!(rtt.age(), Nanos::from_millis(age), "{sample}");
+        }
+        (0..100).for_each(|_| rtt.sample(Nanos::from_millis(100)));
+        assert_eq!(rtt.age(), Nanos::from_millis(103));
     }
 
     /// RFC 9260 section 6.3.1: "When data is in flight and when allowed by rule C5 below, a new RTT measurement MUST be made each round

@@ -19,7 +19,8 @@ pub struct Paths {
     errors: u32,
     /// PMDCS.
     chunk: Bytes,
-    /// Fast recovery of the association lasts until all TSNs before this one are acknowledged; only with `Reductions::Each`.
+    /// Fast recovery of the association lasts until all TSNs before this one are acknowledged; only with
+    /// [`SctpConfig::recovers_as_one`](crate::sctp::config::SctpConfig::recovers_as_one).
     pub recovery: Option<Tsn>,
     /// The last SACK had gap blocks.
     pub saw_gaps: bool,
@@ -225,7 +226,7 @@ mod tests {
             window: PathWindow::new(
                 (row.build)(&setup, &Options::defaults(row.options)),
                 (setup.mss, setup.mss),
-                Reductions::Once,
+                (Reductions::Once, false),
             ),
             timer,
             reach: Reachability::new(config.heartbeat, config.recovery.limits.path, true, 0),

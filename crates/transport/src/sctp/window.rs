@@ -19,6 +19,8 @@ pub struct News {
     pub acked: Bytes,
     /// The cumulative TSN has advanced.
     pub advanced: bool,
+    /// Fast recovery ends with it, and it counts already.
+    pub recovers: bool,
     /// Chunks have arrived that were sent once.
     pub once: bool,
     /// A round-trip sample.
@@ -45,6 +47,8 @@ pub struct PathWindow {
     recovery: Option<Tsn>,
     /// Reductions in fast recovery.
     reductions: Reductions,
+    /// A SACK that advances counts for itself alone.
+    forgets: bool,
     /// The timer has expired, and nothing was acknowledged since.
     timed_out: bool,
     /// Sent on the path so far, and taken for lost.
@@ -56,11 +60,12 @@ pub struct PathWindow {
 }
 
 impl PathWindow {
-    /// Nothing in flight. `chunk` is PMDCS, `burst_unit` what a packet counts where bursts are limited.
+    /// Nothing in flight. `chunk` is PMDCS, `burst_unit` what a packet counts where bursts are limited; `forgets`: a SACK counts for
+    /// itself, and only if it advances (`sctp_cwnd_update_after_sack_common`).
     pub fn new(
         control: Box<dyn CongestionControl>,
         (chunk, burst_unit): (Bytes, Bytes),
-        reductions: Reductions,
+        (reductions, forgets): (Reductions, bool),
     ) -> Self {
         Self {
             shown: control.window(),
@@ -71,6 +76,7 @@ impl PathWindow {
             arrived: Bytes::ZERO,
             recovery: None,
             reductions,
+            forgets,
             timed_out: false,
             sent: Bytes::ZERO,
             lost: Bytes::ZERO,
@@ -232,13 +238,11 @@ impl PathWindow {
         if news.acked > Bytes::ZERO {
             self.timed_out = false;
         }
-        // `sctp_cwnd_update_after_sack_common`: a SACK counts for itself, and only if it advances.
-        let each = self.reductions == Reductions::Each;
-        if self.has_reduced() || each && !news.advanced {
+        if self.has_reduced() && !news.recovers || self.forgets && !news.advanced {
             self.arrived = Bytes::ZERO;
             return;
         }
-        if each {
+        if self.forgets {
             self.arrived = news.acked;
         }
         let acked = if news.advanced { std::mem::take(&mut self.arrived) } else { Bytes::ZERO };
@@ -318,7 +322,7 @@ mod tests {
         PathWindow::new(
             (row.build)(&setup, &Options::defaults(row.options)),
             (setup.mss, setup.mss),
-            reductions,
+            (reductions, reductions == Reductions::Each),
         )
     }
 

@@ -1,12 +1,12 @@
 //! Reactions to packets and deadlines.
 
 use congestion::Loss;
-use units::{Bytes, Nanos, SimTime};
+use units::{Bytes, SimTime};
 
 use super::{Association, window_field};
 use crate::packet::{Body, Packet, PathId};
 use crate::sctp::chunk::{Control, DataChunks, Heartbeat, Sack};
-use crate::sctp::config::{FastRetransmit, Reductions, WindowUpdate};
+use crate::sctp::config::{EagerSack, FastRetransmit, WindowUpdate};
 use crate::sctp::lifecycle::CookieEffect;
 use crate::sctp::outqueue::{Fate, Sent};
 use crate::sctp::placement::Placement;
@@ -46,6 +46,7 @@ impl Association {
             return;
         }
         self.opportunity = true;
+        self.fast.on_opportunity();
         // A peer that sends data has accepted the cookie: its COOKIE ACK was lost, or data has overtaken it on another path.
         if !body.data.is_empty() && self.config.data_is_cookie_ack {
             self.on_cookie_ack(now);
@@ -135,6 +136,7 @@ impl Association {
     fn on_data(&mut self, now: SimTime, id: PathId, data: &DataChunks, mut offset: StreamOffset) {
         let (mut fresh, mut dropped) = (Bytes::ZERO, false);
         let had_gap = self.received.has_gap();
+        let mut pieces = self.reassembly.pieces();
         let late = data.first() < self.received.end();
         for (tsn, chunk) in data.iter() {
             let over = self.receive_window() < chunk.user_data();
@@ -143,6 +145,7 @@ impl Association {
                 dropped = true;
             } else if self.received.insert(tsn) {
                 fresh += chunk.user_data();
+                pieces += 1;
                 let before = self.reassembly.readable();
                 self.reassembly.insert(tsn, chunk, offset);
                 self.reader.delivered += self.reassembly.readable() - before;
@@ -160,14 +163,25 @@ impl Association {
         let delays = self.config.cmt.is_some_and(|cmt| cmt.delayed_ack);
         let urgent = repeated || dropped || !delays && (had_gap || self.received.has_gap());
         self.sack.on_packet(now, id, urgent);
+        // Data that is complete now, and was not read.
+        let overhead = self.config.buffers.chunk_overhead * (pieces - self.reassembly.pieces());
+        self.reader.unread = (now, self.receive_window().saturating_sub(overhead));
         self.life.on_data(self.received.next());
         self.check();
     }
 
     /// The SACK that leaves now.
-    pub(super) fn take_sack(&mut self) -> Sack {
+    pub(super) fn take_sack(&mut self, now: SimTime) -> Sack {
         let packets = self.sack.take();
-        self.reader.advertised = self.receive_window();
+        let window = self.receive_window();
+        // `sctp_sack_check` sends before the application reads; `sctp_user_rcvd` sends again for each eighth that frees.
+        let (arrival, before) = std::mem::replace(&mut self.reader.unread, (SimTime::NEVER, Bytes::ZERO));
+        let early = arrival == now && self.config.sack.eager == EagerSack::WithDepartures;
+        self.reader.advertised = if early { before } else { window };
+        if early && window >= self.reader.advertised + self.window_step() {
+            self.reader.unread = (now, window.min(self.reader.advertised + self.window_step()));
+            self.sack.hurry();
+        }
         Sack {
             next: self.received.next(),
             window: window_field(self.reader.advertised),
@@ -204,34 +218,30 @@ impl Association {
             self.paths.on_answer();
         }
         self.peer_window = Bytes(u64::from(sack.window));
-        let each = self.reduces_each();
+        let as_one = self.config.recovers_as_one();
         // `sctp_express_handle_sack`.
-        let express =
-            sack.gaps.is_empty() && !std::mem::replace(&mut self.paths.saw_gaps, !sack.gaps.is_empty());
+        let saw_gaps = std::mem::replace(&mut self.paths.saw_gaps, !sack.gaps.is_empty());
+        let express = sack.gaps.is_empty() && !saw_gaps;
+        let recovers = advanced && !express && self.paths.recovery.is_some_and(|end| sack.next >= end);
         for (id, news) in self.paths.ids().zip(&mut news) {
-            self.note_answer(now, id, news, express);
+            self.note_answer(now, id, news, (advanced, express));
             // CUC: with concurrent transfer each path has a cumulative TSN of its own.
-            news.news.advanced |= advanced && (self.config.cmt.is_none() || each);
+            news.news.advanced |= advanced && (self.config.cmt.is_none() || as_one);
+            news.news.recovers = recovers;
         }
-        let recovered = advanced && !express && self.paths.recovery.is_some_and(|end| sack.next >= end);
-        if each {
+        if as_one {
             self.grow(now, &news);
         }
         if let Some((lowest, highest)) = arrived {
             self.strike(now, sack, (advanced, Some(lowest), highest), &mut news);
         }
-        if !each {
+        if !as_one {
             self.grow(now, &news);
-        } else if recovered {
+        } else if recovers {
             self.end_recovery();
         }
         self.end_recoveries(sack.next);
         self.check();
-    }
-
-    /// Concurrent transfer as FreeBSD has it.
-    fn reduces_each(&self) -> bool {
-        self.config.cmt.is_some_and(|cmt| cmt.reductions == Reductions::Each)
     }
 
     /// Windows of paths of which a SACK has acknowledged something.
@@ -256,7 +266,7 @@ impl Association {
     /// Fast recovery of a path ends by the cumulative TSN, with concurrent transfer by that of the path.
     fn end_recoveries(&mut self, next: Tsn) {
         let concurrent = self.config.cmt.is_some();
-        if self.reduces_each() {
+        if self.config.recovers_as_one() {
             return;
         }
         for id in self.paths.ids() {
@@ -291,10 +301,15 @@ impl Association {
     /// Marks the chunks that a SACK acknowledges. Returns the lowest and the highest TSN that were not acknowledged before.
     fn mark_arrivals(&mut self, now: SimTime, sack: &Sack, news: &mut [PathNews]) -> Option<(Tsn, Tsn)> {
         let mut arrived: Option<(Tsn, Tsn)> = None;
-        let each = self.reduces_each();
+        let as_one = self.config.recovers_as_one();
         let Self { outqueue, paths, .. } = self;
         let mut note = |tsn: Tsn, sent: &Sent| {
-            let (path, news) = (paths.get_mut(sent.path), &mut news[sent.path.index()]);
+            // `sctp_process_segment_range`: a gap block says nothing more of a chunk that waits to be sent again.
+            if as_one && sent.fate == Fate::Missing && tsn >= sack.next {
+                return;
+            }
+            let id = if as_one { sent.path_now() } else { sent.path };
+            let (path, news) = (paths.get_mut(id), &mut news[id.index()]);
             let length = sent.chunk.length();
             if sent.fate == Fate::InFlight {
                 path.window.left(length, false);
@@ -304,12 +319,14 @@ impl Association {
                     news.news.acked += length;
                 }
                 news.oldest_acked |= news.oldest == Some(tsn);
+            } else if as_one {
+                news.news.acked += length;
             }
             news.news.once |= sent.transmissions == 1;
             news.cumulative |= tsn < sack.next;
             news.news.advanced |= news.pseudo.contains(&Some(tsn));
             // A chunk that two paths have carried says nothing of those that either has lost. FreeBSD takes it for news of the last.
-            if each || sent.has_one_carrier() {
+            if as_one || sent.has_one_carrier() {
                 news.highest = news.highest.max(Some(tsn));
             }
             if let Some(sample) = path.timer.on_acked(now, tsn) {
@@ -325,7 +342,7 @@ impl Association {
     }
 
     /// Timer and error counters of a path that a SACK has acknowledged something of.
-    fn note_answer(&mut self, now: SimTime, id: PathId, news: &PathNews, express: bool) {
+    fn note_answer(&mut self, now: SimTime, id: PathId, news: &PathNews, (advanced, express): (bool, bool)) {
         let defects = self.config.recovery.timer_defects;
         let late = express && defects.restarts_late();
         let path = self.paths.get_mut(id);
@@ -349,6 +366,10 @@ impl Association {
             if (news.news.advanced || news.cumulative) && !late {
                 path.timer.restart(now);
             }
+        } else if defects.restarts_late() && self.config.cmt.is_none() {
+            if advanced && !late {
+                path.timer.restart(now);
+            }
         } else if news.oldest_acked && !late {
             path.timer.restart(now);
         }
@@ -370,29 +391,31 @@ impl Association {
         let alone = highest_on.iter().flatten().count() == 1;
         // Split fast retransmit: only a later chunk of the same path that has arrived reports one missing. DAC: a SACK that
         // covers several packets of one path counts as many.
+        let as_one = config.recovers_as_one();
         let recovering = paths.iter().any(|path| path.window.in_recovery());
-        // FreeBSD leaves the test out in fast recovery while the cumulative TSN advances.
-        let each = config.cmt.is_some_and(|cmt| cmt.reductions == Reductions::Each);
-        let recovering = if each { paths.recovery.is_some() } else { recovering };
-        let loose = each && recovering && advanced;
-        let all = config.recovery.fast_retransmit == FastRetransmit::All;
-        let repeats = |sent: &Sent| all && config.cmt.is_none() && highest >= sent.fast_until;
+        let recovering = if as_one { paths.recovery.is_some() } else { recovering };
+        // `sctp_strike_gap_ack_chunks`: in fast recovery a SACK that advances reports all that is missing, a second time as well.
+        let loose = as_one && recovering && advanced;
+        let repeats = |sent: &Sent| as_one && config.cmt.is_none() && (loose || highest >= sent.fast_until);
         let reports = |tsn: Tsn, sent: &Sent| match config.cmt {
-            _ if sent.fast && !repeats(sent) => 0,
-            None => 1,
-            Some(_) if highest_on[sent.path.index()].is_none() => 0,
-            Some(_) if highest_on[sent.path.index()] <= Some(tsn) && !loose => 0,
+            _ if sent.barred || sent.fast && !repeats(sent) => 0,
+            None if !as_one => 1,
+            _ if highest_on[sent.path.index()].is_none() => 0,
+            _ if highest_on[sent.path.index()] <= Some(tsn) && !loose => 0,
             Some(cmt) if cmt.delayed_ack && alone && lowest.is_some_and(|lowest| tsn < lowest) => {
                 sack.packets.max(1)
             }
-            Some(_) => 1,
+            _ => 1,
         };
         // In fast recovery a SACK that advances reports all that is missing.
         let reported = sack.gaps.blocks(sack.next).last().map_or(highest, |block| block.end);
-        let end = if recovering && advanced && (config.cmt.is_none() || each) { reported } else { highest };
+        let end = if recovering && advanced && (config.cmt.is_none() || as_one) { reported } else { highest };
         let mut lost = |tsn: Tsn, sent: &mut Sent| {
-            let policy = config.cmt.filter(|_| each).map(|cmt| cmt.retransmission);
-            sent.again_on = policy.map(|policy| paths.for_retransmission(policy, sent.path));
+            if as_one {
+                let policy = config.cmt.map(|cmt| cmt.retransmission);
+                let again_on = policy.map(|policy| paths.for_retransmission(policy, sent.path));
+                (sent.again_on, sent.barred) = (again_on.or(Some(sent.path)), config.cmt.is_some());
+            }
             let path = paths.get_mut(sent.path);
             path.window.left(sent.chunk.length(), true);
             path.timer.forget(tsn);
@@ -400,6 +423,7 @@ impl Association {
         };
         outqueue.strike(end, config.recovery.missing_reports, reports, &mut lost);
         self.paths.refresh_views();
+        let spared = as_one && self.config.cmt.is_none() && recovering;
         for (id, news) in self.paths.ids().zip(news) {
             if !news.lost {
                 continue;
@@ -407,15 +431,15 @@ impl Association {
             let end = self.outqueue.unsent_on(id);
             let (path, siblings) = self.paths.with_siblings(id);
             let loss = path.window.loss(now, news.flight, path.srtt());
-            let reduced = path.window.on_missing(&loss, end, siblings);
+            let reduced = !spared && path.window.on_missing(&loss, end, siblings);
             path.stats.fast_recoveries += u64::from(reduced);
             if path.window.flight() == Bytes::ZERO {
                 path.timer.stop();
-            } else if all && reduced {
+            } else if self.config.recovery.fast_retransmit == FastRetransmit::All && reduced {
                 path.timer.restart(now);
             }
             self.fast.on_missing(id);
-            if each {
+            if as_one && reduced {
                 self.paths.recovery = Some(self.outqueue.unsent());
             }
         }
@@ -424,6 +448,7 @@ impl Association {
     /// Acts on all deadlines that are due.
     pub fn on_timeout(&mut self, now: SimTime) {
         self.opportunity = true;
+        self.fast.on_opportunity();
         self.paths.unblock(now);
         self.sack.on_timeout(now);
         let retries = match self.life.established_at() {
@@ -473,10 +498,11 @@ impl Association {
         // A peer without window answers probes, or is busy: no error of the path.
         let probe = self.peer_window < self.config.packet.payload
             && self.outqueue.in_flight() == self.outqueue.bytes();
-        let each = self.reduces_each();
-        let policy = self.config.cmt.filter(|_| each).map(|cmt| cmt.retransmission);
-        let again_on = policy.map(|policy| self.paths.for_retransmission(policy, id));
-        if each {
+        let as_one = self.config.recovers_as_one();
+        let policy = self.config.cmt.map(|cmt| cmt.retransmission);
+        let other = policy.map(|policy| self.paths.for_retransmission(policy, id));
+        let other = other.unwrap_or(self.paths.alternate(id));
+        if as_one {
             self.end_recovery();
         }
         self.paths.refresh_views();
@@ -492,9 +518,18 @@ impl Association {
         }
         let Self { outqueue, paths, .. } = self;
         let path = paths.get_mut(id);
+        // `sctp_mark_all_for_resend`: only another timeout sends it a third time, unless it stays on its path.
+        let barred = self.config.cmt.is_some() || other != id;
+        let move_over = |sent: &mut Sent| {
+            if as_one {
+                (sent.fast, sent.barred, sent.again_on) = (false, barred, Some(other));
+            }
+        };
+        if as_one {
+            outqueue.give_up_missing(id, latest, move_over);
+        }
         outqueue.give_up_path(id, latest, |tsn, sent| {
-            // With FreeBSD's concurrent transfer only another timeout sends it a third time.
-            (sent.fast, sent.again_on) = (sent.fast || each, again_on);
+            move_over(sent);
             path.window.left(sent.chunk.length(), true);
             path.timer.forget(tsn);
         });
@@ -510,8 +545,7 @@ impl Association {
         if !self.config.recovery.timer_defects.restarts_late() {
             return now;
         }
-        let rtt = self.paths.get(id).timer.rtt();
-        let age = rtt.srtt().map_or(Nanos::ZERO, |srtt| srtt + rtt.rttvar() * 4);
-        SimTime(now.0.saturating_sub(age.0))
+        // `sctp_mark_all_for_resend`: chunks that are exactly as old are spared.
+        SimTime(now.0.saturating_sub(self.paths.get(id).timer.age().0 + 1))
     }
 }

@@ -46,8 +46,13 @@ impl Association {
             let repairing = window.in_recovery() || window.has_timed_out();
             return if repairing { Limit::Recovery } else { Limit::CongestionWindow };
         }
-        let fits =
-            |len: Bytes| if planned.is_some() { len <= self.peer_free() } else { self.peer_has_room(len) };
+        let fits = |len: Bytes| {
+            if planned.is_some() {
+                self.config.buffers.needed(len) <= self.peer_free()
+            } else {
+                self.peer_has_room(len)
+            }
+        };
         if waiting.is_some_and(|len| !fits(len)) {
             return Limit::ReceiveWindow;
         }

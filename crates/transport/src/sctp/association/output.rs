@@ -49,7 +49,7 @@ impl Association {
             .or_else(|| self.heartbeat(now))
             .or_else(|| self.again(now))
             .or_else(|| self.new_data(now))
-            .or_else(|| self.sack_alone());
+            .or_else(|| self.sack_alone(now));
         let Some(Draft { path, body, offset, again }) = draft else { return Departure::NOTHING };
         self.sack.on_departure();
         let user_data = body.data.user_data();
@@ -67,8 +67,19 @@ impl Association {
         Departure::PACKET
     }
 
+    /// Nothing more leaves now.
+    fn is_exhausted(&mut self) -> bool {
+        if !self.fast.is_exhausted() {
+            return false;
+        }
+        // `sctp_lower_sosend` calls `sctp_chunk_output` for each message: one path at a time, a message that finds its window overfull only waits.
+        let window = &self.paths.get(self.paths.in_use()).window;
+        let tries = self.config.cmt.is_some() || window.flight() <= window.cwnd();
+        !(tries && self.peer_free() > Bytes::ZERO && self.fast.go_on())
+    }
+
     fn new_data(&mut self, now: SimTime) -> Option<Draft> {
-        if self.fast.is_exhausted() {
+        if self.is_exhausted() {
             return None;
         }
         // `sctp_chunk_output`: windows are limited when retransmissions have left.
@@ -136,7 +147,7 @@ impl Association {
             let tsn = self.outqueue.first_missing(from)?;
             let id = self.path_again(tsn);
             let reported = self.outqueue.get(tsn).is_some_and(|sent| sent.reported);
-            if self.waits_for_window(tsn) || self.fast.is_exhausted() {
+            if self.waits_for_window(tsn) || self.is_exhausted() {
                 return None;
             }
             if self.fast.is_open(id, reported) || self.paths.has_room(id) {
@@ -151,7 +162,7 @@ impl Association {
         self.config.recovery.fast_retransmit == FastRetransmit::All
             && tsn != self.outqueue.first()
             && self.outqueue.in_flight() > Bytes::ZERO
-            && self.peer_free() < self.config.packet.payload
+            && self.peer_free() < self.config.buffers.needed(self.config.packet.payload)
     }
 
     /// Sends missing chunks again on this path, from `tsn` on, as many as fit into a packet.
@@ -189,7 +200,7 @@ impl Association {
         if self.outqueue.oldest_on(id) == Some(first) {
             self.paths.get_mut(id).timer.restart(now);
         }
-        self.attach_sack(&mut draft);
+        self.attach_sack(now, &mut draft);
         draft
     }
 
@@ -211,7 +222,7 @@ impl Association {
         if draft.body.data.is_empty() {
             return None;
         }
-        self.attach_sack(&mut draft);
+        self.attach_sack(now, &mut draft);
         Some(draft)
     }
 
@@ -255,7 +266,7 @@ impl Association {
             let fits = draft.body.data.size() + planned.chunk.size() <= self.config.room();
             // The window was reserved when it was planned; if the peer has reduced it since, one chunk probes.
             let probes = self.outqueue.in_flight() == Bytes::ZERO && self.outqueue.missing() == 0;
-            let window = planned.chunk.user_data() <= self.peer_free() || probes;
+            let window = self.config.buffers.needed(planned.chunk.user_data()) <= self.peer_free() || probes;
             if !follows || !fits || draft.body.data.is_full() || !window || !self.paths.has_room(id) {
                 break;
             }
@@ -269,7 +280,7 @@ impl Association {
             return None;
         }
         self.note_data(now, &draft);
-        self.attach_sack(&mut draft);
+        self.attach_sack(now, &mut draft);
         Some(draft)
     }
 
@@ -283,7 +294,7 @@ impl Association {
             return false;
         }
         let idle = self.outqueue.in_flight() == Bytes::ZERO && self.outqueue.missing() == 0;
-        len <= self.peer_unplanned() || idle && self.outqueue.planned().is_empty()
+        self.config.buffers.needed(len) <= self.peer_unplanned() || idle && self.outqueue.planned().is_empty()
     }
 
     /// Data leaves.
@@ -298,25 +309,25 @@ impl Association {
     }
 
     /// A SACK that waits travels with data on its path, if there is room.
-    fn attach_sack(&mut self, draft: &mut Draft) {
+    fn attach_sack(&mut self, now: SimTime, draft: &mut Draft) {
         if !self.sack.is_pending() || self.sack.path() != draft.path {
             return;
         }
         let head = if self.config.sack.non_renegable { NR_SACK } else { SACK };
         let size = head + Bytes(4 * self.received.gaps().count() as u64);
         if draft.body.data.size() + size <= self.config.room() {
-            draft.body.control = Control::Sack(self.take_sack());
+            draft.body.control = Control::Sack(self.take_sack(now));
         }
     }
 
-    fn sack_alone(&mut self) -> Option<Draft> {
+    fn sack_alone(&mut self, now: SimTime) -> Option<Draft> {
         let answers = self.life.may_receive()
             || matches!(self.life.state(), State::ShutdownReceived | State::ShutdownAckSent);
         if !self.sack.is_due() || !answers {
             return None;
         }
         let path = self.sack.path();
-        let sack = self.take_sack();
+        let sack = self.take_sack(now);
         Some(Draft::control(path, self.life.peer_tag(), Control::Sack(sack)))
     }
 }
