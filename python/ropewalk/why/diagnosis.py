@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ropewalk.facts import Facts, Flow, Way
+    from ropewalk.statistics import Estimate
     from ropewalk.why.model import Cause
     from ropewalk.why.trial import Bench, Trial
 
@@ -163,7 +164,7 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
         share = min(1.0, shares[cause])
         reasons.append(Reason(cause, share, evidence(cause, seen, cures), tuple(cures[:MOST_CURES]), without))
     joins = tuple(refused(rows(bench.base.failed_joins, flow), len(bench.base.origin.seeds), seen.case.facts))
-    nothing = not joins and not any(reason.cures for reason in reasons)
+    nothing = not joins and not any(reason.cures or reason.without for reason in reasons)
     if reasons and reasons[0].cause == "capacity" and nothing:
         reasons[0] = replace(reasons[0], evidence=f"{reasons[0].evidence}. Nothing is wrong")
     if not reasons and alone:
@@ -185,24 +186,25 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
 
 
 def _unproven(bench: Bench, seen: Seen, told: set[Cause]) -> Iterator[str]:
-    """Buffers that limit the flow for long, whose larger sizes seem to help and may do so by chance."""
+    """Gains that may be chance: of buffers that limit for long, and the largest where nothing is proven."""
     buffers: tuple[Cause, ...] = ("receive_window", "send_buffer")
-    for cause in buffers:
-        if cause in told or seen.case.ends or seen.case.budget.get(cause, 0.0) < IDLE:
+    found: dict[Cause, tuple[float, Estimate, Trial]] = {}
+    for one in candidates(seen.case):
+        trial = bench.known(one.settings)
+        ratio = trial and bench.ratio(trial, seen.case.flow.name)
+        long = one.cause in buffers and seen.case.budget.get(one.cause, 0.0) >= IDLE and not seen.case.ends
+        if not trial or not ratio or ratio.n >= SURE or one.cause in told or not (long or not told):
             continue
-        trials = [bench.known(one.settings) for one in candidates(seen.case) if one.cause == cause]
-        found = [
-            (ratio.mean, ratio, one)
-            for one in trials
-            if one and (ratio := bench.ratio(one, seen.case.flow.name))
-        ]
-        mean, ratio, trial = max(found, key=lambda one: one[0], default=(0.0, None, None))
-        if ratio is None or trial is None or mean < PROMISING or ratio.n >= SURE:
-            continue
+        if ratio.mean >= (PROMISING if long else WORTH) and ratio.mean > found.get(one.cause, (0.0,))[0]:
+            found[one.cause] = (ratio.mean, ratio, trial)
+    if not told:
+        found = dict(sorted(found.items(), key=lambda item: -item[1][0])[:1])
+    for cause, (_, ratio, trial) in found.items():
         change = " ".join(f"--set {key}={value}" for key, value in trial.settings)
+        what = "goodput" if measure(bench.base, seen.case.flow) == "goodput" else "speed"
         yield (
             f"{cause}: {evidence(cause, seen)}. {change} gives {interval(ratio.mean, ratio.ci95)} times "
-            f"the goodput with {count(ratio.n, 'seed')}, which is not proven to be more than chance: "
+            f"the {what} with {count(ratio.n, 'seed')}, which is not proven to be more than chance: "
             f"--seeds {SURE} tells more"
         )
 

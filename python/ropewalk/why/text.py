@@ -46,7 +46,7 @@ def flow_lines(flow: FlowDiagnosis, width: int = WIDTH) -> list[str]:
         found += _reason(number, reason, width)
     for unproven in flow.unproven:
         found += _wrapped(f"Not proven: {unproven}.", width, 2)
-    if not flow.reasons:
+    if not flow.reasons and not flow.unproven:
         found += _wrapped("No change that was tried makes a difference.", width, 2)
     return found
 
