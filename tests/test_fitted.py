@@ -90,6 +90,18 @@ def test_an_outage_is_an_event_without_losses(tmp_path: Path) -> None:
     assert f"| `path-outage` with CUBIC | {ratio:.2f} | {100 * apart:.0f} |" in page
 
 
+def test_a_subflow_that_is_closed_leaves_by_an_event() -> None:
+    """Two SYNs without an answer are no paths, and shift no share to another one."""
+    reading = rw.read([KERNEL / "removed.pcapng"])
+    assert reading.subflows["share"].to_list() == pytest.approx([0.535, 0.154, 0, 0, 0.311], abs=0.001)
+    fitted = reading.nearest()
+    assert [path.left_s for path in fitted.paths] == [None, pytest.approx(1.2, abs=0.1), None]
+    assert [path.outages for path in fitted.paths] == [[], [], []]
+    assert fitted.text.count("do = { leave = ") == 1
+    told = next(line for line in fitted.text.splitlines() if line.startswith("# scheduler"))
+    assert int(told.partition("shares within ")[2].partition(" ")[0]) < 10
+
+
 SMALL_BUFFER = """\
 name = "a small buffer"
 duration = "15s"

@@ -44,7 +44,7 @@ LINUX_MAX = 6 << 20
 LONGEST = 120
 """Letters of a name."""
 LATE = 3.0
-"""Round trips after which a subflow is one that joined later."""
+"""Round trips after which a subflow is one that joined later, or before which it is one that left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,8 @@ class Path:
     """From, to, in seconds from the start of the connection; to is infinite if it never came back."""
     joined_s: float | None
     """When its subflow was opened, if that was late."""
+    left_s: float | None = None
+    """When its subflow was closed, if the connection went on without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +159,8 @@ def nearest(name: str, tables: dict[str, pl.DataFrame], packets: Packets, jobs: 
     row = next((one for one in tables["flows"].to_dicts() if one["flow"] == first.flow), None)
     if row is None or row["transport"] != "mptcp" or not row["goodput_bit_s"]:
         return first
-    mine = tables["subflows"].filter(pl.col("flow").cast(pl.String) == first.flow).sort("subflow")
-    shares = mine["share"].fill_null(0.0).to_list()
+    mine = tables["subflows"].filter(pl.col("flow").cast(pl.String) == first.flow)
+    shares = _used(mine)["share"].fill_null(0.0).to_list()
     tried: list[tuple[float, Rules, str]] = []
     for rules in (LINUX, *OTHERS):
         results = fit(name, tables, packets, rules).scenario.run(jobs=jobs)
@@ -166,9 +168,8 @@ def nearest(name: str, tables: dict[str, pl.DataFrame], packets: Packets, jobs: 
         found = results.shares().group_by("path", maintain_order=True).agg(pl.col("share").mean())
         by_path = dict(found.fill_null(0.0).iter_rows())
         ratio = (goodput if isinstance(goodput, float) else 0.0) / row["goodput_bit_s"]
-        # Subflows of a path that carried nothing are no paths of the scenario.
         own = [by_path.get(path.name, 0.0) for path in first.paths]
-        apart = max((abs(a - b) for a, b in zip(own, shares, strict=False)), default=0.0)
+        apart = max((abs(a - b) for a, b in zip(own, shares, strict=True)), default=0.0)
         again = results.subflows["reinjected_bytes"].sum() / results.flows.height
         more = again - row["reinjected_bytes"]
         told = (
@@ -201,10 +202,8 @@ def fit(
         return Fitted(Scenario.parse(text, name), text, None, [])
     flow = known.row(0, named=True)
     of_flow = pl.col("flow").cast(pl.String) == flow["flow"]
-    rows = tables["subflows"].filter(of_flow & pl.col("established_s").is_not_null())
-    used = rows.filter((pl.col("bytes_sent") > 0) | (pl.col("subflow") == 0)).sort("subflow")
     paths: list[Path] = []
-    for row in (used if used.height else rows.head(1)).iter_rows(named=True):
+    for row in _used(tables["subflows"].filter(of_flow)).iter_rows(named=True):
         mine = of_flow & (pl.col("subflow") == row["subflow"])
         paths.append(_path(len(paths) + 1, flow, row, packets.of(mine)))
     buffers = _buffers(flow, tables["series"].filter(of_flow))
@@ -215,6 +214,13 @@ def fit(
         # Times or sizes of a damaged file, such as a duration of years.
         text = _unknown(name)
         return Fitted(Scenario.parse(text, name), text, None, [])
+
+
+def _used(subflows: pl.DataFrame) -> pl.DataFrame:
+    """The subflows that are paths of the scenario: those that carried data, and the first one."""
+    rows = subflows.filter(pl.col("established_s").is_not_null())
+    used = rows.filter((pl.col("bytes_sent") > 0) | (pl.col("subflow") == 0)).sort("subflow")
+    return used if used.height else rows.head(1)
 
 
 def _path(number: int, flow: Row, row: Row, packets: Packets) -> Path:
@@ -247,7 +253,19 @@ def _path(number: int, flow: Row, row: Row, packets: Packets) -> Path:
     opened = row["established_s"] - (row["handshake_s"] or 0.0) - start
     late = number > 1 and opened > LATE * base + 0.2
     joined = opened if late else None
-    return Path(f"path{number}", row["path"], rate, steps, delay, queue, loss, lost, outages, joined)
+    left = _left(flow, row, base)
+    if left is not None:
+        # Data without an answer is sent again elsewhere, since its address is gone.
+        outages = [(since, until) for since, until in outages if until < left]
+    return Path(f"path{number}", row["path"], rate, steps, delay, queue, loss, lost, outages, joined, left)
+
+
+def _left(flow: Row, row: Row, base_s: float) -> float | None:
+    """When a subflow was closed long before the connection was over, in seconds from its start."""
+    closed = row["closed_s"]
+    if closed is None or flow["transport"] != "mptcp" or closed > flow["end_s"] - LATE * base_s - 0.2:
+        return None
+    return float(closed - flow["start_s"])
 
 
 def _busy(samples: pl.DataFrame, base_s: float) -> tuple[float, list[float]]:
@@ -420,7 +438,8 @@ def _text(
     name: str, flow: Row, paths: list[Path], buffers: tuple[list[str], str], rules: tuple[Rules, str]
 ) -> str:
     length = flow["end_s"] - flow["start_s"]
-    over = bool(flow["completed"])
+    # Without its end, a transfer of which nothing is outstanding at the end of the file is over as well.
+    over = bool(flow["completed"]) or flow["delivered_bytes"] == flow["bytes"]
     lines = [
         f"# Fitted to the connection {flow['flow']} in {_comment(name)}.",
         "# In comments: the interval of each figure, and what it follows from. Not identifiable: losses and",
@@ -520,6 +539,9 @@ def _events(path: Path, length: float) -> list[str]:
         lines += _event(since, f'link = "{path.name}"', "set = { up = false }")[1:]
         if over:
             lines += _event(until, f'link = "{path.name}"', "set = { up = true }")
+    if path.left_s is not None:
+        lines += ["", f"# the subflow was closed at {path.left_s:.3g} s, and the connection went on"]
+        lines += _event(path.left_s, 'flow = "flow"', f'do = {{ leave = "{path.name}" }}')[1:]
     if path.joined_s is not None:
         lines += _event(path.joined_s, 'flow = "flow"', f'do = {{ join = "{path.name}" }}')
     return lines

@@ -101,6 +101,8 @@ pub(crate) struct Subflow {
     pub(crate) failed: bool,
     /// A RST, and the reason of MP_TCPRST.
     pub(crate) reset: bool,
+    /// The first FIN or RST of either end.
+    pub(crate) closed: Option<u64>,
     pub(crate) reason: Option<u8>,
     /// With SCTP: state that only its paths have.
     pub(crate) on_path: Option<Box<[OnPath; 2]>>,
@@ -123,6 +125,7 @@ impl Subflow {
             stray: false,
             failed: false,
             reset: false,
+            closed: None,
             reason: None,
             on_path: None,
         }

@@ -432,5 +432,8 @@ fn note_handshake(subflow: &mut Subflow, at: u64, end: usize, header: &TcpHeader
         subflow.handshake[step].get_or_insert(at);
     }
     subflow.reset |= has(TcpFlags::RST);
+    if has(TcpFlags::FIN) || has(TcpFlags::RST) {
+        subflow.closed.get_or_insert(at);
+    }
     subflow.last = at;
 }

@@ -349,6 +349,11 @@ impl<'a> SubflowView<'a> {
         self.subflow.reset
     }
 
+    /// When its first FIN or RST was seen, in seconds from the first packet of all.
+    pub fn closed(&self) -> Option<f64> {
+        self.subflow.closed.map(|at| self.reading.seconds(at))
+    }
+
     /// The reason code of MP_TCPRST.
     pub fn reset_reason(&self) -> Option<u8> {
         self.subflow.reason

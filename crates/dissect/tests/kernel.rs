@@ -75,6 +75,18 @@ fn two_subflows() {
 }
 
 #[test]
+fn an_address_that_is_removed() {
+    let reading = capture("removed");
+    let found = subflows(&reading);
+    assert_eq!(found.len(), 5);
+    let closed: Vec<Option<f64>> = found.iter().map(|subflow| subflow.closed()).collect();
+    let [None, Some(left), None, None, None] = closed[..] else { panic!("{closed:?}") };
+    assert!((left - 1.27).abs() < 0.01, "{left}");
+    assert_eq!(bytes(&reading), [300_000]);
+    identity(&reading);
+}
+
+#[test]
 fn reinjection() {
     let reading = capture("reinjection");
     assert_eq!(totals(&reading), (821, 1, 2, [5, 3, 809, 2, 1]));

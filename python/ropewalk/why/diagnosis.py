@@ -82,7 +82,9 @@ def look(bench: Bench, facts: Facts, flow: Flow) -> Seen:
     lifetime = _mean(spans.mean())
     ended = _mean(bench.base.runs["end_s"].mean())
     seen_paths = paths(bench.base, flow)
-    unused = {path.name for path in seen_paths if path.joined_s is None}
+    # Datagrams have no subflows.
+    has_subflows = not rows(bench.base.subflows, flow).is_empty()
+    unused = {path.name for path in seen_paths if path.joined_s is None and has_subflows}
     used = tuple(way for way in flow.data if way.path not in unused)
     data = directions(bench.base, used, lifetime / ended if ended else 1.0)
     acks = directions(bench.base, flow.acks, lifetime / ended if ended else 1.0)
@@ -335,7 +337,9 @@ def _nothing_wrong(bench: Bench, seen: Seen, proofs: dict[Cause, Proof], shares:
     idle = spent.get("application", 0.0) + (0.0 if "scheduler" in proofs else spent.get("scheduler", 0.0))
     if not flow.is_backlogged and idle >= IDLE:
         late_messages = wrong and waits_for_messages(bench.base, flow)
-        shares["application"] = min(shares.values(), default=idle) / 2 if late_messages else idle
+        # No change makes an application faster that has nothing to send: the time that none saves is its own.
+        own = idle / max([proof.gain for proof in proofs.values()], default=1.0)
+        shares["application"] = min(shares.values(), default=idle) / 2 if late_messages else own
     acts = times(seen.case)
     full = math.fsum(acts.get(limit, 0.0) for limit in (*ACTS["capacity"], BEHIND))
     if not wrong and seen.data and seen.busy >= FULL:
