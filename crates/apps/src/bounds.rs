@@ -15,6 +15,26 @@ pub(crate) fn message_size(option: &'static str, least: Bytes, options: &Options
     at_most(option, LARGEST, Options::size, options)
 }
 
+/// Parts of one frame or message at most. All of them are made at the same instant, between two looks at the memory of
+/// the run.
+const MOST_PARTS: u64 = 100_000;
+
+/// Checks that a `what` of `size` is cut into a bounded number of parts by the option `message`.
+///
+/// # Errors
+/// It is not.
+pub(crate) fn parts(what: &str, size: Bytes, options: &Options) -> Result<(), OptionFault> {
+    at_least("message", Bytes(1), Options::size, options)?;
+    let part = options.size("message");
+    let count = size.0.div_ceil(part.0);
+    if count <= MOST_PARTS {
+        return Ok(());
+    }
+    let message = format!("found \"{part}\", by which a {what} of {size} is cut into {count} messages");
+    let help = format!("at least \"{}\"", Bytes(size.0.div_ceil(MOST_PARTS)));
+    Err(OptionFault { option: "message", message, help })
+}
+
 #[cfg(test)]
 mod tests {
     use registry::OptionValue;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use registry::{OptionKind, OptionSpec, Options, at_least};
+use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, Nanos, SimTime};
 
+use crate::bounds::parts;
 use crate::recording::{MESSAGES, Recorded};
 use crate::timed::{Schedule, Timed};
 use crate::{Algorithm, AppContext, ConnectionId, Message, Side};
@@ -24,7 +25,10 @@ pub(crate) const ROW: Algorithm = Algorithm {
         ),
         OptionSpec::new("deadline", OptionKind::Duration, "60ms", "a message that takes longer is late"),
     ],
-    check: |options| at_least("message", Bytes(1), Options::size, options),
+    check: |options| {
+        let largest = options.file("file").content::<Vec<Recorded>>().iter().map(|one| one.size).max();
+        parts("message", largest.unwrap_or(Bytes::ZERO), options)
+    },
     build: |options| Box::new(Timed::new(Replay::new(options))),
 };
 
@@ -115,6 +119,18 @@ mod tests {
         let closes = [Asked::Close(0, Side::Sender), Asked::Close(0, Side::Receiver)];
         let [one, other] = closes;
         assert_eq!(script.take(), [last, one, other, Asked::Finish]);
+    }
+
+    #[test]
+    fn a_message_of_a_million_parts_is_refused() {
+        let file = NamedFile::read("game.txt", "0 1 up\n0 1000000 down\n", MESSAGES).expect("a good file");
+        let with = |size| {
+            let message = OptionValue::Size(Bytes(size));
+            Options::new(vec![("file", OptionValue::File(file.clone())), ("message", message)])
+        };
+        let fault = (ROW.check)(&with(1)).expect_err("a million");
+        assert_eq!(fault.message, "found \"1B\", by which a message of 1MB is cut into 1000000 messages");
+        assert_eq!((ROW.check)(&with(10)), Ok(()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use registry::{OptionFault, OptionKind, OptionSpec, Options, at_least, at_most};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
-use crate::bounds::LARGEST;
+use crate::bounds::{LARGEST, parts};
 use crate::timed::{Schedule, Timed};
 use crate::{Algorithm, AppContext, ConnectionId, Message, Side};
 
@@ -38,7 +38,8 @@ fn check(options: &Options) -> Result<(), OptionFault> {
     at_least("rate", BitsPerSecond(1), Options::rate, options)?;
     let largest = BitsPerSecond(8 * LARGEST.0 * options.integer("frames"));
     at_most("rate", largest, Options::rate, options)?;
-    at_least("message", Bytes(1), Options::size, options)?;
+    let frame = options.rate("rate").0.div_ceil(8 * options.integer("frames"));
+    parts("frame", Bytes(frame), options)?;
     if options.duration("omit") >= options.duration("duration") {
         let message = "the video is over before its warm-up is".into();
         return Err(OptionFault { option: "omit", message, help: "set it below `duration`".into() });
@@ -147,6 +148,21 @@ mod tests {
         let sizes = sizes(&[], 30);
         assert_eq!(sizes[..3], [3958, 3958, 3959]);
         assert_eq!(sizes.iter().sum::<u64>(), 950_000 / 8);
+    }
+
+    #[test]
+    fn a_frame_of_millions_of_messages_is_refused() {
+        let options =
+            Options::defaults(ROW.options).with("rate", OptionValue::Rate(BitsPerSecond(10_000_000_000)));
+        let cut = |message| check(&options.clone().with("message", OptionValue::Size(Bytes(message))));
+        let fault = cut(1).expect_err("41,666,667 messages");
+        assert_eq!(fault.option, "message");
+        assert_eq!(
+            fault.message,
+            "found \"1B\", by which a frame of 41666667B is cut into 41666667 messages"
+        );
+        assert_eq!(fault.help, "at least \"417B\"");
+        assert_eq!(cut(417), Ok(()));
     }
 
     #[test]
