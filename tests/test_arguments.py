@@ -34,7 +34,7 @@ def endless() -> list[object]:
 @pytest.mark.parametrize(
     ("call", "error", "told"),
     [
-        (lambda: SCENARIO.capacity(LINK, [float("nan"), 1]), ValueError, "seconds that rise"),
+        (lambda: SCENARIO.capacity(LINK, [float("nan"), 1]), ValueError, "allowed: finite numbers"),
         (lambda: SCENARIO.capacity(LINK, [2, 1]), ValueError, "seconds that rise"),
         (lambda: ANYTHING.run(1, capture="there"), TypeError, "ropewalk.Capture(directory), not str"),
         (lambda: rw.Capture("there", snap=-1), ValueError, "snap is -1: it lies between 0 and 4294967295"),

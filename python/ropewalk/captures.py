@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ropewalk import _core, disk
+from ropewalk import _core, arguments, disk
 
 if TYPE_CHECKING:
     import os
@@ -38,8 +37,9 @@ class Capture:
     """Bytes of a packet that are kept; 0: all."""
 
     def __post_init__(self) -> None:
-        if not 0 <= operator.index(self.snap) <= MAX_SNAP:
-            raise ValueError(f"snap is {self.snap}: it lies between 0 and {MAX_SNAP}")
+        arguments.path("directory", self.directory)
+        arguments.text("at", self.at)
+        arguments.whole("snap", self.snap, 0, MAX_SNAP)
 
     def files(self, seeds: Iterable[int]) -> dict[int, Path]:
         """The files by seed."""

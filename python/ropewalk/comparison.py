@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ropewalk import visible
+from ropewalk import arguments, visible
 from ropewalk.disk import write_whole
 from ropewalk.statistics import Estimate, estimate, paired
 
@@ -107,7 +106,7 @@ class Comparison:
         """
         from ropewalk.plots.beside import goodput
 
-        out = Path(directory)
+        out = arguments.path("directory", directory)
         for old in [out / FILE, out / PAGE, *out.glob("goodput-*.png")]:
             old.unlink(missing_ok=True)
         self.kernel.write(out / "linux")
@@ -138,6 +137,9 @@ def compare(
         ScenarioError: the kernel cannot run it.
         RunFailed: the kernel is not permitted, or was not exact enough.
     """
+    from ropewalk.scenario import Scenario
+
+    arguments.instance("scenario", "a ropewalk.Scenario", Scenario, scenario)
     kernel = scenario.run(seeds, backend="linux", simulated=simulated)
     simulator = scenario.run(kernel.origin.seeds)
     return Comparison(kernel, simulator, rows(kernel, simulator))

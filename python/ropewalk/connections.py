@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ropewalk import _core, disk
+from ropewalk import _core, arguments, disk
 from ropewalk.fitted import Fitted, Packets, fit, nearest
 from ropewalk.results import CAPTURED, Origin, Results, Totals
 
@@ -82,8 +81,9 @@ def anonymise(files: Sequence[str | os.PathLike[str]], out: str | os.PathLike[st
     Raises:
         OSError: it cannot be written.
     """
-    with disk.whole(Path(out)) as partial:
-        return Anonymised(*_core.anonymise_captures(files, partial))
+    found = arguments.paths("files", files)
+    with disk.whole(arguments.path("out", out)) as partial:
+        return Anonymised(*_core.anonymise_captures(found, partial))
 
 
 def read(files: Sequence[str | os.PathLike[str]]) -> Reading:
@@ -91,9 +91,10 @@ def read(files: Sequence[str | os.PathLike[str]]) -> Reading:
 
     A file that is damaged is read up to there, and `problems` says so.
     """
-    tables, problems, totals = _core.read_captures(files)
+    found = arguments.paths("files", files)
+    tables, problems, totals = _core.read_captures(found)
     frames = {name: pl.DataFrame(columns) for name, columns in tables}
     packets = Packets(frames.pop("samples"), frames.pop("silences"), frames.pop("losses"))
     # A name that is not UTF-8 text is shown as far as it is.
-    names = ", ".join(os.fsencode(Path(file).name).decode(errors="replace") for file in files)
+    names = ", ".join(os.fsencode(file.name).decode(errors="replace") for file in found)
     return Reading(names, packets, frames, totals, problems)

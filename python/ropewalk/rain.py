@@ -15,16 +15,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ropewalk import arguments
 from ropewalk.disk import write_whole
 from ropewalk.visible import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -99,7 +100,7 @@ class Fade:
         end = top + self.hold
         # Two points at the same time would be a step; np.interp takes the later one there.
         corners = [self.start, top, end, end + self.recovery]
-        return np.interp(times, corners, [0.0, self.peak, self.peak, 0.0])
+        return np.interp(_series("times", times), corners, [0.0, self.peak, self.peak, 0.0])
 
 
 def times(duration: float, step: float = 1.0) -> Series:
@@ -112,6 +113,7 @@ def times(duration: float, step: float = 1.0) -> Series:
 def specific_attenuation(rain_rate: float, site: Site) -> float:
     """Attenuation in dB/km of rain that falls at `rain_rate` in mm/h (ITU-R P.838-3)."""
     _within("rain_rate", rain_rate, 0.0, 500.0)
+    _of_site(site)
     value = _itur("itu838").rain_specific_attenuation(rain_rate, site.frequency, site.elevation, site.tilt)
     return float(value.value)
 
@@ -143,6 +145,8 @@ def synthesis(site: Site, duration: float, seed: int) -> Series:
 
     Most of it is zero, as most of the time it does not rain. The same seed gives the same series.
     """
+    _of_site(site)
+    arguments.whole("seed", seed, 0)
     samples = len(times(duration))
     noise = np.random.default_rng(seed).standard_normal(samples + WARM_UP)
     series = _itur("itu1853").rain_attenuation_synthesis(
@@ -160,6 +164,7 @@ def synthesis(site: Site, duration: float, seed: int) -> Series:
 
 def deepest(series: Series, duration: float) -> Series:
     """The stretch of a series with one sample per second that has its maximum in the middle."""
+    series = _series("series", series)
     samples = len(times(duration))
     if len(series) < samples:
         raise RainError(f"the series lasts {len(series)} s, shorter than the stretch of {duration:g} s")
@@ -176,6 +181,7 @@ def level(attenuation: Series, clear_sky: float, noise_temperature: float | None
     Earth anyway.
     """
     _within("clear_sky", clear_sky, -100.0, 200.0)
+    attenuation = _series("attenuation", attenuation)
     through = 10.0 ** (-attenuation / 10.0)
     received = clear_sky - attenuation
     if noise_temperature is None:
@@ -188,22 +194,31 @@ def level(attenuation: Series, clear_sky: float, noise_temperature: float | None
 def losses(levels: Series, threshold: float) -> Series:
     """Packet loss of a modem with one fixed modulation: everything below the threshold, nothing above."""
     _within("threshold", threshold, -100.0, 200.0)
-    return np.where(levels < threshold, 1.0, 0.0)
+    return np.where(_series("levels", levels) < threshold, 1.0, 0.0)
 
 
 def write(path: str | Path, at: Series, values: Series, comment: Sequence[str] = ()) -> None:
     """Writes lines `time,value` for link models; of a value that repeats only the ends."""
+    place = arguments.path("path", path)
+    at, values = _series("at", at), _series("values", values)
+    if len(at) != len(values):
+        raise RainError(f"values: found {len(values)} for {len(at)} times; allowed: one for each")
     rounded = [f"{value:.4f}" for value in values]
-    lines = [one_line(f"# {line}") for line in comment]
+    lines = [one_line(f"# {line}") for line in arguments.texts("comment", comment)]
     before = [None, *rounded[:-1]]
     after = [*rounded[1:], None]
     for time, text, *neighbours in zip(at, rounded, before, after, strict=True):
         if neighbours != [text, text]:
             lines.append(f"{time:.10g},{text}")
-    write_whole(Path(path), ("\n".join(lines) + "\n").encode(errors="backslashreplace"), lasting=False)
+    write_whole(
+        place,
+        ("\n".join(lines) + "\n").encode(errors="backslashreplace"),
+        lasting=False,
+    )
 
 
 def _rain(site: Site, percent: float, rain_rate: float | None) -> float:
+    _of_site(site)
     value = _itur("itu618").rain_attenuation(
         site.latitude,
         site.longitude,
@@ -235,5 +250,19 @@ def _itur(model: str) -> Any:  # noqa: ANN401 - the package has no types
 
 
 def _within(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:
-        raise RainError(f"{name}: found {value:g}; allowed: {low:g} to {high:g}")
+    try:
+        arguments.number(name, value, low, high)
+    except ValueError as error:
+        raise RainError(str(error)) from None
+
+
+def _series(name: str, values: Series) -> Series:
+    """Finite numbers, one after the other."""
+    try:
+        return np.asarray(arguments.numbers(name, values), dtype=np.float64)
+    except ValueError as error:
+        raise RainError(str(error)) from None
+
+
+def _of_site(site: Site) -> Site:
+    return arguments.instance("site", "a ropewalk.rain.Site", Site, site)

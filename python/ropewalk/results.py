@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ropewalk import _core, numbers, store
+from ropewalk import _core, arguments, numbers, store
 from ropewalk.statistics import jain
 from ropewalk.summary import Summary, summarise
 
@@ -176,7 +176,8 @@ class Results:
             ValueError: a flow does not exist.
         """
         names = self.flows["flow"].unique().to_list()
-        group = [name for name in names if "@" not in name] if flows is None else list(flows)
+        own = [name for name in names if "@" not in name]
+        group = own if flows is None else arguments.texts("flows", flows)
         if missing := set(group) - set(names):
             raise ValueError(
                 f"there is no flow {', '.join(sorted(missing))}; flows: {', '.join(sorted(names))}"
@@ -288,6 +289,8 @@ class Results:
         from ropewalk import catalogue
         from ropewalk.statistics import paired
 
+        arguments.instance("baseline", "a ropewalk.Results", Results, baseline)
+        metrics = arguments.texts("metrics", metrics)
         known = catalogue.figures("flows")
         if unknown := [metric for metric in metrics if metric not in known]:
             raise ValueError(f"{unknown[0]} is no figure of the table flows; figures: {', '.join(known)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 import os
 import re
 import warnings
@@ -11,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ropewalk import _core, backends, numbers, reading
+from ropewalk import _core, arguments, backends, numbers, reading
 from ropewalk.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -43,10 +42,10 @@ class Scenario:
                 "Scenario.from_dict takes keys, Scenario.load a file"
             )
         self._text = text
-        self._name = reading.shown(name)
-        self._overrides = tuple(overrides)
+        self._name = reading.shown(arguments.text("name", name))
+        self._overrides = tuple(arguments.pairs("overrides", overrides))
         try:
-            self._document = _core.Document.parse(text, self._name, list(overrides))
+            self._document = _core.Document.parse(text, self._name, list(self._overrides))
         except _core.InvalidScenario as error:
             raise ScenarioError.from_core(error) from None
         except UnicodeEncodeError as error:
@@ -67,6 +66,7 @@ class Scenario:
             OSError: the file cannot be read, or its name is not UTF-8 text.
             ScenarioError: it has mistakes.
         """
+        arguments.path("path", path)
         name = reading.name(path)
         try:
             text = reading.text(path)
@@ -128,7 +128,8 @@ class Scenario:
         Raises:
             ScenarioError: there is no such key, or it does not take this value.
         """
-        return Scenario(self._text, self._name, [*self._overrides, *overrides])
+        more = arguments.pairs("overrides", overrides)
+        return Scenario(self._text, self._name, [*self._overrides, *more])
 
     @property
     def name(self) -> str:
@@ -164,7 +165,7 @@ class Scenario:
             ValueError: there is no such link direction, or it never carries anything.
         """
         (chosen,) = choose_seeds([seed])
-        return self._document.opportunities(link, chosen)
+        return self._document.opportunities(arguments.text("link", link), chosen)
 
     def capacity(self, link: str, edges_s: Sequence[float], seed: int = 1) -> list[float]:
         """Mean rate of a link direction such as `"beam1.down"` between each two of `edges_s`, in bit/s.
@@ -175,7 +176,8 @@ class Scenario:
             ValueError: there is no such link direction.
         """
         (chosen,) = choose_seeds([seed])
-        return self._document.capacity(link, chosen, [float(edge) for edge in edges_s])
+        edges = arguments.numbers("edges_s", edges_s)
+        return self._document.capacity(arguments.text("link", link), chosen, edges)
 
     def show(self) -> str:
         """The scenario with every default filled in: TOML that gives the same results."""
@@ -228,16 +230,14 @@ class Scenario:
         from ropewalk.results import Results
 
         chosen = choose_seeds(self.seeds if seeds is None else seeds)
-        jobs = available_processors() if jobs is None else jobs
-        if jobs < 1:
-            raise ValueError(f"jobs is {jobs}: at least 1 is needed")
+        threads = arguments.jobs(jobs) or available_processors()
         if capture is not None and not isinstance(capture, Capture):
             raise TypeError(f"a capture is a ropewalk.Capture(directory), not {type(capture).__name__}")
         with nullcontext() if capture is None else beside(capture) as staged:
             output = self.output(
                 chosen,
                 # More threads than runs are of no use.
-                min(operator.index(jobs), MAX_REPLICATIONS),
+                min(threads, MAX_REPLICATIONS),
                 series=series,
                 trace=trace,
                 progress=progress,
@@ -290,6 +290,9 @@ class Scenario:
         capture: Capture | None = None,
     ) -> _core.Output:
         """The records of the back end, to make tables of many runs at once; otherwise as `run`."""
+        arguments.call("progress", progress)
+        arguments.call("simulated", simulated)
+        arguments.text("backend", backend)
         folder = backends.folder()
         able = next((one for one in backends.all_backends() if one["name"] == backend), None)
         if capture is not None and able is not None and not able["capture"]:
@@ -323,9 +326,13 @@ class Scenario:
 
 def choose_seeds(seeds: int | Iterable[int]) -> list[int]:
     """A count as the seeds 1 to n; anything else as it is, checked."""
-    wanted = seeds if isinstance(seeds, Iterable) else range(1, operator.index(seeds) + 1)
+    if isinstance(seeds, Iterable) and not isinstance(seeds, str | bytes):
+        wanted = seeds
+    else:
+        wanted = range(1, arguments.whole("the number of seeds, where they are not listed,", seeds) + 1)
     # JSON takes no integers of numpy.
-    chosen = [operator.index(seed) for seed in itertools.islice(wanted, MAX_REPLICATIONS + 1)]
+    first = itertools.islice(wanted, MAX_REPLICATIONS + 1)
+    chosen = [seed if type(seed) is int else _seed(seed) for seed in first]
     if not 1 <= len(chosen) <= MAX_REPLICATIONS:
         raise ValueError(f"the number of seeds lies between 1 and {MAX_REPLICATIONS}")
     if len(set(chosen)) < len(chosen):
@@ -333,6 +340,10 @@ def choose_seeds(seeds: int | Iterable[int]) -> list[int]:
     if min(chosen) < 0 or max(chosen) > MAX_SEED:
         raise ValueError(f"seeds lie between 0 and {MAX_SEED}")
     return chosen
+
+
+def _seed(found: object) -> int:
+    return arguments.whole("a seed", found)
 
 
 def available_processors() -> int:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+from ropewalk import arguments
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TESTS = ("t", "wilcoxon")
+CORRECTIONS = ("holm", "none")
 
 EXACT = 1e-15
 """Where a continued fraction ends."""
@@ -49,7 +54,9 @@ class Estimate:
 
 def estimate(values: Iterable[float | None]) -> Estimate | None:
     """Mean, interval and range of `values`; those that are None do not count. None if nothing is left."""
-    present = [float(value) for value in values if value is not None]
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes):
+        values = [value for value in values if value is not None]
+    present = arguments.numbers("values", values)
     if not present:
         return None
     mean = math.fsum(present) / len(present)
@@ -136,6 +143,8 @@ def pooled(counts: Sequence[int], means: Sequence[float], sds: Sequence[float]) 
     Raises:
         ValueError: the lists differ in length, or no sample has two values.
     """
+    sizes = [arguments.whole("each of counts", n, 1) for n in arguments.listed("counts", counts)]
+    counts, means, sds = sizes, arguments.numbers("means", means), arguments.numbers("sds", sds)
     if not len(counts) == len(means) == len(sds):
         raise ValueError("counts, means and standard deviations differ in number")
     freedom = sum(n - 1 for n in counts)
@@ -168,6 +177,8 @@ class WithoutOutliers:
 
 def without_outliers(values: Sequence[float], threshold: float = 3.0) -> WithoutOutliers:
     """Drops, once, the values more than `threshold` sample standard deviations from the mean."""
+    values = arguments.numbers("values", values)
+    arguments.number("threshold", threshold, 0.0)
     bound = largest_z_score(len(values)) if values else 0.0
     sd = sample_sd(values) if len(values) > 1 else 0.0
     if sd == 0.0:
@@ -184,6 +195,7 @@ def jain(values: Sequence[float]) -> float:
     Raises:
         ValueError: no values, or all are zero.
     """
+    values = arguments.numbers("values", values)
     squares = math.fsum(value**2 for value in values)
     if squares == 0.0:
         raise ValueError("the fairness of nothing is not defined")
@@ -220,12 +232,13 @@ class Description:
 
 def describe(values: Sequence[float]) -> Description | None:
     """All figures of a sample; None if it is empty."""
+    values = arguments.numbers("values", values)
     found = estimate(values)
     if found is None:
         return None
     sd = sample_sd(values) if len(values) > 1 else None
     ordered = sorted(values)
-    p5, p25, median, p75, p95 = (quantile(ordered, share) for share in (0.05, 0.25, 0.5, 0.75, 0.95))
+    p5, p25, median, p75, p95 = (_quantile(ordered, share) for share in (0.05, 0.25, 0.5, 0.75, 0.95))
     return Description(found.n, found.mean, sd, found.ci95, found.min, p5, p25, median, p75, p95, found.max)
 
 
@@ -236,6 +249,10 @@ def quantile(ordered: Sequence[float], share: float) -> float:
         ordered: values in ascending order, at least one.
         share: from 0 to 1.
     """
+    return _quantile(arguments.rising("ordered", ordered), arguments.number("share", share, 0.0, 1.0))
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
     place = share * (len(ordered) - 1)
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)
@@ -262,6 +279,7 @@ class Box:
 
 def box(values: Sequence[float]) -> Box | None:
     """The numbers of a box plot; None of an empty sample."""
+    values = arguments.numbers("values", values)
     found = describe(values)
     if found is None:
         return None
@@ -293,6 +311,8 @@ def paired(first: Mapping[int, float], second: Mapping[int, float], test: str = 
         second: seed to value.
         test: `t` of Student, or `wilcoxon` (signed ranks).
     """
+    arguments.choice("test", test, TESTS)
+    first, second = arguments.samples("first", first), arguments.samples("second", second)
     differences = [first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())]
     found = estimate(differences)
     if found is None:
@@ -315,6 +335,7 @@ def paired(first: Mapping[int, float], second: Mapping[int, float], test: str = 
 
 def holm(ps: Sequence[float]) -> list[float]:
     """Significances of a family of tests after Holm's step-down correction (Holm 1979), in their order."""
+    ps = [arguments.number("each of ps", p, 0.0, 1.0) for p in arguments.numbers("ps", ps)]
     order = sorted(range(len(ps)), key=lambda index: ps[index])
     adjusted = [0.0] * len(ps)
     largest = 0.0
@@ -335,6 +356,10 @@ def alike(
     Returns:
         indices into `samples`; groups in the order of their largest mean.
     """
+    arguments.number("alpha", alpha, 0.0, 1.0)
+    arguments.choice("test", test, TESTS)
+    arguments.choice("correction", correction, CORRECTIONS)
+    samples = [arguments.samples("each of samples", one) for one in arguments.listed("samples", samples)]
     means = [math.fsum(sample.values()) / len(sample) if sample else -math.inf for sample in samples]
     order = sorted(range(len(samples)), key=lambda index: -means[index])
     pairs = [(a, b) for place, a in enumerate(order) for b in order[place + 1 :]]

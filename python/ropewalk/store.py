@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ropewalk import provenance, reading, written
+from ropewalk import arguments, provenance, reading, written
 from ropewalk.captures import file_of
 from ropewalk.disk import PARTIAL, alone, folder, sweep
 
@@ -80,7 +80,7 @@ def write(
     results: Results, directory: str | os.PathLike[str], then: Callable[[], object] = lambda: None
 ) -> list[Path]:
     """See `Results.write`. `then` is called before another process can write there."""
-    target = Path(directory)
+    target = arguments.path("directory", directory)
     check_writable(target)
     # Files are moved in whole: a reader never sees half of one.
     sweep(target)
@@ -216,7 +216,7 @@ def read(directory: str | os.PathLike[str]) -> Results:
     from ropewalk.results import ADDED, TABLES, Origin, Results, Totals
     from ropewalk.scenario import Scenario
 
-    source = Path(directory)
+    source = arguments.path("directory", directory)
     listing = source / SUMMARY
     summary = written.load(listing, _Summary)
     provenance.read(source)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from ropewalk import arguments
+
 if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
@@ -49,6 +51,7 @@ def check_name(where: str) -> None:
     Raises:
         ValueError: no.
     """
+    arguments.text("executor", where)
     if where not in {LOCAL, "slurm"} and not (where.startswith("dask://") and len(where) > len("dask://")):
         raise ValueError(f"there is no executor {where!r}; known: {', '.join(KINDS)}")
 
@@ -66,8 +69,7 @@ def open_executor(where: str, jobs: int | None, folder: Path) -> Executor:
         ExecutorError: it cannot be had.
     """
     check_name(where)
-    if jobs is not None and jobs < 1:
-        raise ValueError(f"jobs is {jobs}: at least 1 is needed")
+    jobs = arguments.jobs(jobs)
     if where == "slurm":
         from ropewalk.executors.slurm import SlurmExecutor
 

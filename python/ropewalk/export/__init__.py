@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ropewalk import visible
+from ropewalk import arguments, visible
 from ropewalk.disk import write_whole
 from ropewalk.report.source import results_of
 from ropewalk.results import TABLES, Results
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     import polars as pl
 
@@ -42,10 +42,10 @@ def export(
         ValueError: there is no such form.
         OSError: a file cannot be read or written.
     """
-    if form not in FORMATS:
+    if arguments.text("form", form) not in FORMATS:
         raise ValueError(f"there is no form {form!r}; known: {', '.join(FORMATS)}")
-    source = Path(directory)
-    target = source / FOLDER / form if out is None else Path(out)
+    source = arguments.path("directory", directory)
+    target = source / FOLDER / form if out is None else arguments.path("out", out)
     results = results_of(source)
     if form == "flent":
         from ropewalk.export import flent

@@ -5,13 +5,14 @@ Charts are made without matplotlib, which only drawing imports: that takes longe
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ropewalk import arguments
 from ropewalk.plots import buffers, delay, legs, series, worth
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     from ropewalk.plots.model import Chart
     from ropewalk.plots.style import Figure
@@ -175,6 +176,8 @@ def write(charts: list[Chart], directory: str | os.PathLike[str], formats: tuple
     """
     from ropewalk.plots.draw import save
 
-    target = Path(directory)
+    target = arguments.path("directory", directory)
+    for suffix in formats:
+        arguments.choice("suffix", suffix, FORMATS)
     target.mkdir(parents=True, exist_ok=True)
     return [file for chart in charts for file in save(chart, target, formats)]

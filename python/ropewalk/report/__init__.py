@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ropewalk import arguments
 from ropewalk.report.page import page
 from ropewalk.report.source import ReportError, open_source
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
 __all__ = ["FILE", "ReportError", "build", "save", "write"]
 
@@ -35,7 +36,9 @@ def build(directory: str | os.PathLike[str], *, run: int | None = None, case: st
         ReportError: there are no results in `directory`, or no such seed or case, or far too many.
         OSError: a file cannot be read.
     """
-    source = open_source(Path(directory), run=run, case=case)
+    if case is not None:
+        arguments.text("case", case)
+    source = open_source(arguments.path("directory", directory), run=run, case=case)
     points = MOST_POINTS
     while True:
         text = page(source, points)
@@ -62,7 +65,7 @@ def write(
     Raises:
         ReportError, OSError: see `build`, or it could not be written.
     """
-    target = Path(directory) / FILE if out is None else Path(out)
+    target = arguments.path("directory", directory) / FILE if out is None else arguments.path("out", out)
     save(build(directory, run=run, case=case), target)
     return target
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ropewalk import shipped
+from ropewalk import arguments, shipped
 from ropewalk.reproduce.claims import Claims
 from ropewalk.reproduce.model import PROFILE, Quantity, Reproduction
 from ropewalk.reproduce.published import Published, TableError, read
@@ -24,6 +23,7 @@ from ropewalk.study.mistakes import (
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     from ropewalk.study.mistakes import Path as Place
     from ropewalk.study.model import StudyFile
@@ -68,10 +68,11 @@ def find(name: str | os.PathLike[str]) -> Path:
     Raises:
         NotFound: there is none of this name.
     """
-    if (Path(name) / ABOUT).is_file():
-        return Path(name)
+    place = arguments.path("name", name)
+    if (place / ABOUT).is_file():
+        return place
     known = names()
-    if Path(name).is_dir() and str(name) not in known:
+    if place.is_dir() and str(name) not in known:
         raise NotFound(
             f"{name}: no {ABOUT} there\n  fix: name the directory of a reproduction, or {', '.join(known)}"
         )

@@ -6,10 +6,9 @@ import errno
 import time
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ropewalk import _core
+from ropewalk import _core, arguments, backends
 from ropewalk.errors import StudyError
 from ropewalk.scenario import MAX_REPLICATIONS
 from ropewalk.study import file
@@ -19,6 +18,7 @@ from ropewalk.study.plan import Plan, plan
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from ropewalk.study.conduct import Conducted
     from ropewalk.study.plan import Case
@@ -76,10 +76,16 @@ class Study:
             StudyError: it or its scenario has mistakes, or the back end cannot run a case.
             ValueError: this number of replications is not possible.
         """
-        if replications is not None and not 1 <= replications <= MAX_REPLICATIONS:
-            raise ValueError(f"found {replications} replications; allowed: 1 to {MAX_REPLICATIONS}")
-        stopping = None if replications is None else Stopping.fixed(replications)
-        return cls(plan(file.load(path, reading), overrides, stopping, backend))
+        arguments.path("path", path)
+        sets = arguments.pairs("overrides", overrides)
+        if reading is not None:
+            arguments.text("reading", reading)
+        arguments.choice("backend", backend, [one["name"] for one in backends.all_backends()])
+        count = None if replications is None else arguments.whole("replications", replications)
+        if count is not None and not 1 <= count <= MAX_REPLICATIONS:
+            raise ValueError(f"found {count} replications; allowed: 1 to {MAX_REPLICATIONS}")
+        stopping = None if count is None else Stopping.fixed(count)
+        return cls(plan(file.load(path, reading), sets, stopping, backend))
 
     def run(
         self,
@@ -108,7 +114,7 @@ class Study:
             KeyboardInterrupt: Ctrl-C; finished replications are kept.
         """
         from ropewalk.disk import sweep
-        from ropewalk.executors import open_executor
+        from ropewalk.executors import check_name, open_executor
         from ropewalk.study.conduct import Conductor
         from ropewalk.study.manifest import manifest
         from ropewalk.study.record import Damaged
@@ -116,9 +122,12 @@ class Study:
         from ropewalk.study.store import Disappeared
         from ropewalk.study.summary import write
 
-        directory = Path(out)
+        directory = arguments.path("out", out)
+        place = directory / STORE if store is None else arguments.path("store", store)
+        jobs = arguments.jobs(jobs)
+        arguments.call("progress", progress)
+        check_name(executor)
         directory.mkdir(parents=True, exist_ok=True)
-        place = directory / STORE if store is None else Path(store)
         kept = _open(place, "another place with --out" if store is None else "another store with --store")
         begun = time.monotonic()
         attempts = 0

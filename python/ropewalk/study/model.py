@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ropewalk.statistics import CORRECTIONS, TESTS
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
@@ -54,8 +56,6 @@ class Stopping:
 
 
 OUTLIERS = ("keep", "z-score")
-TESTS = ("t", "wilcoxon")
-CORRECTIONS = ("holm", "none")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ropewalk import numbers, statistics
+from ropewalk import arguments, numbers, statistics
 from ropewalk.study.manifest import Manifest
 from ropewalk.study.store import CASE, Store
 
@@ -44,7 +43,7 @@ class StudyResults:
             OSError: a file is missing or cannot be read.
             ValueError: a file is not what was written there.
         """
-        return cls(Manifest.read(Path(directory)))
+        return cls(Manifest.read(arguments.path("directory", directory)))
 
     @property
     def factors(self) -> list[str]:
@@ -78,9 +77,13 @@ class StudyResults:
         `series` has the replications for which the study asked.
 
         Raises:
+            ValueError: there is no such table.
             Damaged: a file of the store is not what was written.
             OSError: a file of the store cannot be read.
         """
+        from ropewalk.results import TABLES
+
+        arguments.choice("a table", name, TABLES)
         if name not in self._tables:
             wanted = SMALL_TABLES if name in SMALL_TABLES else (name,)
             self._tables |= self._load(set(wanted))
@@ -102,8 +105,15 @@ class StudyResults:
         return self._load({name}, case, keep)[name]
 
     def seeds(self, case: str) -> list[int]:
-        """The replications of a case that have not failed."""
-        return self._seeds[case]
+        """The replications of a case that have not failed.
+
+        Raises:
+            ValueError: the study has no such case.
+        """
+        return self._seeds[self._case(case)]
+
+    def _case(self, name: str) -> str:
+        return arguments.choice("a case", name, [entry.case for entry in self.manifest.cases])
 
     @cached_property
     def _seeds(self) -> dict[str, list[int]]:
@@ -117,9 +127,11 @@ class StudyResults:
         """The scenario of a case with every default filled in.
 
         Raises:
+            ValueError: the study has no such case.
             Damaged: a file of the store is not what was written.
             OSError: a file of the store cannot be read.
         """
+        case = self._case(case)
         key = next(entry.key for entry in self.manifest.cases if entry.case == case)
         return Store(self.manifest.store, read_only=True).scenario(key)
 
@@ -300,7 +312,8 @@ class StudyResults:
     def alike(self, metric: str, cases: Sequence[str] | None = None) -> list[list[str]]:
         """Groups of cases that do not differ in `metric`, by paired tests of all pairs, largest first."""
         samples = self.samples(metric)
-        names = list(samples) if cases is None else list(cases)
+        wanted = list(samples) if cases is None else arguments.texts("cases", cases)
+        names = [self._case(name) for name in wanted]
         t = self.manifest.treatment
         groups = statistics.alike([samples[name] for name in names], t.alpha, t.test, t.correction)
         return [[names[index] for index in group] for group in groups]

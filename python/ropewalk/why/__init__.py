@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ropewalk import arguments
 from ropewalk.why.model import Cure, Diagnosis, FlowDiagnosis, Reason
 
 if TYPE_CHECKING:
@@ -42,8 +43,10 @@ def why(
     from ropewalk.why.diagnosis import diagnose, look, plan
     from ropewalk.why.trial import EFFORTS, Bench
 
-    if effort not in EFFORTS:
+    if arguments.text("effort", effort) not in EFFORTS:
         raise ValueError(f'there is no effort "{effort}"; write {", ".join(EFFORTS)}')
+    jobs = arguments.jobs(jobs)
+    arguments.call("progress", progress)
     amount = EFFORTS[effort]
     chosen = _extended(scenario.seeds, amount.seeds) if seeds is None else choose_seeds(seeds)
     if len(chosen) == 1:
