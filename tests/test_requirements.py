@@ -32,6 +32,12 @@ rfc = 9293
 section = "3.1"
 quote = "the receiver MUST check it"
 not_kept = "no checksums"
+
+[[requirement]]
+rfc = 1122
+section = "3.2.1.7"
+quote = "The TTL MUST be configurable"
+not_applicable = "no TTL"
 """
 
 TEST = """
@@ -61,16 +67,24 @@ def kept(
 def test_tests_and_code_keep_requirements() -> None:
     places, wrong = kept(("crates/x/tests/rfc6298.rs", TEST), ("crates/x/src/rtt.rs", CODE))
     assert wrong == []
-    assert [[place.test for place in at] for at in places.values()] == [["doubles"], [""], [""], []]
+    assert [[place.test for place in at] for at in places.values()] == [["doubles"], [""], [""], [], []]
     page = requirements.page(places)
-    assert "4 requirements: 1 kept by a test, 2 by code only, 1 not kept." in page
+    assert "5 requirements: 1 kept by a test, 2 by code only, 1 not kept, 1 not applicable." in page
     assert (
         "| 5 | The host MUST set RTO &lt;- RTO \\* 2 | test [`doubles`](../../crates/x/tests/rfc6298.rs) |"
         in page
     )
     assert "| 2 | the host MUST set SRTT &lt;- R<br>*not with `ns_3`* | code [rtt.rs](../../crates/" in page
     assert '| the "usable window" MUST \\| MAY\\_BE |' in page
-    assert "| 9293 | 3.1 | the receiver MUST check it | no checksums |" in page
+    departures, beside = page.split("## Not kept")[1].split("## Not applicable")
+    assert "| 9293 | 3.1 | the receiver MUST check it | no checksums |" in departures
+    assert "MUST be configurable | no TTL |" in beside
+
+
+def test_a_requirement_is_departed_from_or_not_applicable() -> None:
+    both = requirements.requirements(LIST.replace('"no TTL"', '"no TTL"\nnot_kept = "no reason"'))
+    wrong = list(requirements.objections({one: [requirements.Place(Path("a"), "t")] for one in both[-1:]}))
+    assert any("departs from it, and is not concerned by it" in one for one in wrong)
 
 
 def test_what_nothing_keeps_is_named() -> None:

@@ -36,7 +36,7 @@ TITLES = {
     9438: "CUBIC",
 }
 PAGE = Path("docs/reference/standards.md")
-KEYS = {"rfc", "section", "quote", "note", "not_kept"}
+KEYS = {"rfc", "section", "quote", "note", "not_kept", "not_applicable"}
 CITATION = re.compile(r'RFC (\d+) section ([\d.]*\d): "')
 FUNCTION = re.compile(r"\s*(?:pub(?:\([a-z]+\))? )?fn (\w+)")
 # Lines around a page break in a text of the RFC editor.
@@ -53,9 +53,10 @@ HEAD = """\
 
 Requirements of the RFCs that Ropewalk implements, word for word, and what keeps each. A *test* fails when the
 requirement is broken. *Code* means that a comment quotes the requirement above the lines that obey it, and no
-test observes it alone. Requirements that Ropewalk does not keep are listed at the end, with the reason.
-Requirements about parts that the simulator does not model (checksums, options of IP, user interfaces) are
-left out unless a reader may expect them.
+test observes it alone. Two lists with reasons stand at the end: requirements from which an endpoint of the
+simulator departs, so that its results may differ (*not kept*), and requirements about parts that it does not
+model, which no run can show (*not applicable*). Of the latter (checksums, options of IP, user
+interfaces) only those are listed that a reader may expect.
 
 `make test` fails for a requirement that has neither a test nor code nor a reason.
 [CONTRIBUTING](../../CONTRIBUTING.md#standards) says how to add one.
@@ -71,6 +72,14 @@ class Requirement:
     quote: str
     note: str = ""
     not_kept: str = ""
+    """Why an endpoint departs from it."""
+    not_applicable: str = ""
+    """Why no run can show it."""
+
+    @property
+    def reason(self) -> str:
+        """Why nothing quotes it."""
+        return self.not_kept or self.not_applicable
 
     @property
     def name(self) -> str:
@@ -172,9 +181,11 @@ def places(
 def objections(kept: dict[Requirement, list[Place]]) -> Iterator[str]:
     """The mistakes of the list."""
     for one, at in kept.items():
-        if not at and not one.not_kept:
+        if one.not_kept and one.not_applicable:
+            yield f"{LIST}: departs from it, and is not concerned by it: {one.name}"
+        if not at and not one.reason:
             yield f"{LIST}: neither test nor code quotes it, and there is no reason: {one.name}"
-        if at and one.not_kept:
+        if at and one.reason:
             yield f"{LIST}: has a reason why it is not kept, and {at[0].path} quotes it: {one.name}"
     for name, count in Counter(one.name for one in kept).items():
         if count > 1:
@@ -235,10 +246,12 @@ def page(kept: dict[Requirement, list[Place]]) -> str:
     """The page of the documentation."""
     tested = sum(any(place.test for place in at) for at in kept.values())
     refused = sum(bool(one.not_kept) for one in kept)
+    beside = sum(bool(one.not_applicable) for one in kept)
+    coded = len(kept) - tested - refused - beside
     text = [HEAD]
     text.append(
-        f"{len(kept)} requirements: {tested} kept by a test, {len(kept) - tested - refused} by code only, "
-        f"{refused} not kept.\n"
+        f"{len(kept)} requirements: {tested} kept by a test, {coded} by code only, "
+        f"{refused} not kept, {beside} not applicable.\n"
     )
     for rfc in sorted({one.rfc for one in kept}):
         title = f": {TITLES[rfc]}" if rfc in TITLES else ""
@@ -246,16 +259,18 @@ def page(kept: dict[Requirement, list[Place]]) -> str:
         text += [
             f"| {one.section} | {cell(one.quote)}{f'<br>*{cell(one.note)}*' if one.note else ''} | {by(at)} |"
             for one, at in sorted(kept.items(), key=lambda item: order(item[0]))
-            if one.rfc == rfc and not one.not_kept
+            if one.rfc == rfc and not one.reason
         ]
         text.append("")
-    text.append("## Not kept\n\n| RFC | Section | Requirement | Why not |\n|---|---|---|---|")
-    text += [
-        f"| {one.rfc} | {one.section} | {cell(one.quote)} | {cell(one.not_kept)} |"
-        for one in sorted(kept, key=lambda one: (one.rfc, order(one)))
-        if one.not_kept
-    ]
-    return "\n".join(text) + "\n"
+    for title, key in (("Not kept", "not_kept"), ("Not applicable", "not_applicable")):
+        text.append(f"## {title}\n\n| RFC | Section | Requirement | Reason |\n|---|---|---|---|")
+        text += [
+            f"| {one.rfc} | {one.section} | {cell(one.quote)} | {cell(getattr(one, key))} |"
+            for one in sorted(kept, key=lambda one: (one.rfc, order(one)))
+            if getattr(one, key)
+        ]
+        text.append("")
+    return "\n".join(text)
 
 
 def main() -> int:

@@ -4,12 +4,16 @@ use congestion::Needs;
 use document::diagnostic::{Code, Report};
 use document::tree::{Origin, Placed, Table, Value};
 use schedulers::Schedulers;
-use units::Bytes;
+use units::{Bytes, Nanos};
 
 use crate::model::Choice;
 use crate::profiles;
 use crate::rules::Rules;
 
+/// Longest delay of a SACK.
+const MOST_DELAY: Nanos = Nanos::from_millis(500);
+/// Smallest receive buffer, which the INIT advertises.
+const LEAST_WINDOW: Bytes = Bytes(1500);
 /// The profile of flows over SCTP that name none.
 const DEFAULT_PROFILE: &str = "rfc";
 
@@ -66,6 +70,20 @@ pub(crate) fn flow(flow: &mut Table, path: &str, report: &mut Report<'_>) {
     if let Some(size) = transport.text("send_buffer").filter(|size| size.parse::<Bytes>().is_err()) {
         let message = format!("send_buffer = \"{size}\" is for TCP; found kind = \"{kind}\"");
         refuse(transport, "send_buffer", message, "give a size, such as send_buffer = \"1MiB\"");
+    }
+    // RFC 9260 section 6.2: "An implementation MUST NOT allow the maximum delay (protocol parameter 'SACK.Delay') to be
+    // configured to be more than 500 ms."
+    if let Some(delay) =
+        transport.text("ack_delay").filter(|delay| delay.parse().is_ok_and(|d: Nanos| d > MOST_DELAY))
+    {
+        let message = format!("found \"{delay}\" with kind = \"{kind}\"");
+        refuse(transport, "ack_delay", message, "at most \"500ms\" (RFC 9260 section 6.2)");
+    }
+    // RFC 9260 section 3.3.2: "The Advertised Receiver Window Credit MUST NOT be smaller than 1500."
+    let small = |size: &&str| size.parse().is_ok_and(|size: Bytes| size < LEAST_WINDOW);
+    if let Some(size) = transport.text("receive_buffer").filter(small) {
+        let message = format!("found \"{size}\" with kind = \"{kind}\"");
+        refuse(transport, "receive_buffer", message, "at least \"1500B\" (RFC 9260 section 3.3.2)");
     }
     let above = |table: &Table, key: &str, least: i64| table.integer(key).is_some_and(|n| n > least);
     if let Some(app) = flow.table("app").filter(|app| above(app, "objects_per_connection", 0))
