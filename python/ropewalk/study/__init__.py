@@ -114,7 +114,7 @@ class Study:
             KeyboardInterrupt: Ctrl-C; finished replications are kept.
         """
         from ropewalk.disk import sweep
-        from ropewalk.executors import check_name, open_executor
+        from ropewalk.executors import open_executor
         from ropewalk.study.conduct import Conductor
         from ropewalk.study.manifest import manifest
         from ropewalk.study.record import Damaged
@@ -124,9 +124,7 @@ class Study:
 
         directory = arguments.path("out", out)
         place = directory / STORE if store is None else arguments.path("store", store)
-        jobs = arguments.jobs(jobs)
         arguments.call("progress", progress)
-        check_name(executor)
         directory.mkdir(parents=True, exist_ok=True)
         kept = _open(place, "another place with --out" if store is None else "another store with --store")
         begun = time.monotonic()
