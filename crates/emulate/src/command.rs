@@ -45,7 +45,7 @@ impl Running {
             .replace("{port}", &port.to_string());
         // The first kills `unshare` when this process ends, which kills the first process of the namespace, and with it all.
         let mut words = vec!["--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child"];
-        if flow.mptcp {
+        if flow.sockets.mptcp {
             words.extend(["mptcpize", "run"]);
         }
         words.extend(["sh", "-c", &text]);
@@ -86,7 +86,7 @@ pub(crate) fn serve(plan: &CommandPlan, flow: &FlowPlan, index: usize) -> Result
             help: format!("read them, and set {PERMITS}=1 in the environment if they may run"),
         });
     }
-    if flow.mptcp && !mptcpize() {
+    if flow.sockets.mptcp && !mptcpize() {
         return Err(Fault {
             message: format!("{}: commands use MPTCP through `mptcpize`, which is not installed", flow.name),
             help: "install mptcpize, or set transport.kind = \"tcp\"".into(),

@@ -130,12 +130,12 @@ impl<'p> State<'p> {
 
     /// Opens a connection; one that fails at once is never established.
     pub(crate) fn open(&mut self, plain: bool) -> ConnectionId {
-        if let Some(payload) = self.plan.datagrams {
+        if let Some(payload) = self.plan.sockets.datagrams {
             return self.open_datagrams(payload);
         }
         let mut connection = Connection::default();
         let end = &mut connection.ends[self.client().index()];
-        match connect(self.plan, self.plan.mptcp && !plain, self.ports[usize::from(plain)]) {
+        match connect(self.plan, self.plan.sockets.mptcp && !plain, self.ports[usize::from(plain)]) {
             Ok((socket, port)) => {
                 (end.socket, end.connecting) = (Some(socket), true);
                 connection.port = port;
@@ -295,7 +295,7 @@ impl<'p> Conversation<'p> {
         self.state.talk.established = all;
         let counts = |one: &Connection| one.ends[Side::Sender.index()].datagrams.as_ref().map(|d| d.counts);
         self.state.talk.datagrams = self.state.connections.iter().filter_map(counts).collect();
-        if self.state.plan.datagrams.is_some() && self.state.ended == Some(Ended::Finished) {
+        if self.state.plan.sockets.datagrams.is_some() && self.state.ended == Some(Ended::Finished) {
             // Datagrams that have not arrived are lost.
             let talk = &mut self.state.talk;
             talk.end = talk.end.or(talk.last_delivery);

@@ -66,6 +66,32 @@ impl fmt::Display for ControlName {
     }
 }
 
+/// Payload that a TCP socket has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PayloadCounts {
+    /// Sent, retransmissions included.
+    pub sent: Bytes,
+    /// Sent again.
+    pub retransmitted: Bytes,
+    /// Arrived in order.
+    pub received: Bytes,
+    /// Acknowledged by the peer.
+    pub acked: Bytes,
+}
+
+/// Segments with payload that a TCP socket has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SegmentCounts {
+    /// Sent, retransmissions included.
+    pub sent: u32,
+    /// Retransmitted.
+    pub retransmitted: u32,
+    /// Arrived.
+    pub received: u32,
+    /// Arrived out of order.
+    pub out_of_order: u32,
+}
+
 /// One TCP socket, a subflow where it belongs to an MPTCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubflowState {
@@ -91,22 +117,10 @@ pub struct SubflowState {
     pub unacked: u32,
     /// Window that the peer has offered.
     pub send_window: Bytes,
-    /// Payload that was sent, retransmissions included.
-    pub sent: Bytes,
-    /// Payload that was sent again.
-    pub retransmitted: Bytes,
-    /// Payload that arrived in order.
-    pub received: Bytes,
-    /// Payload that the peer has acknowledged.
-    pub acked: Bytes,
-    /// Segments with payload that were sent.
-    pub segments_sent: u32,
-    /// Segments that were retransmitted.
-    pub segments_retransmitted: u32,
-    /// Segments with payload that arrived.
-    pub segments_received: u32,
-    /// Segments among them that arrived out of order.
-    pub out_of_order: u32,
+    /// Payload, in bytes.
+    pub payload: PayloadCounts,
+    /// Segments with payload.
+    pub segments: SegmentCounts,
     /// Retransmission timeouts.
     pub timeouts: u32,
 }
@@ -304,14 +318,18 @@ fn subflow(message: &[u8]) -> Option<SubflowState> {
         srtt: Nanos(u64::from(field(68)?) * 1000),
         unacked: field(24)?,
         send_window: Bytes(u64::from(newer(228))),
-        sent: bytes(200),
-        retransmitted: bytes(208),
-        received: bytes(128),
-        acked: bytes(120),
-        segments_sent: newer(156),
-        segments_retransmitted: field(100)?,
-        segments_received: newer(152),
-        out_of_order: newer(224),
+        payload: PayloadCounts {
+            sent: bytes(200),
+            retransmitted: bytes(208),
+            received: bytes(128),
+            acked: bytes(120),
+        },
+        segments: SegmentCounts {
+            sent: newer(156),
+            retransmitted: field(100)?,
+            received: newer(152),
+            out_of_order: newer(224),
+        },
         timeouts: short(info, 240).map_or(0, u32::from),
     })
 }

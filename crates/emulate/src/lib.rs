@@ -41,12 +41,12 @@ pub use command::CommandPlan;
 pub use control::ControlPlan;
 pub use counters::Counters;
 pub use datagrams::DatagramCounts;
-pub use diag::{ConnectionState, ControlName, SubflowState};
+pub use diag::{ConnectionState, ControlName, PayloadCounts, SegmentCounts, SubflowState};
 pub use fault::Fault;
 pub use lateness::lateness_bound;
 pub use plan::{
     ChangeOfEndpoint, Endpoint, EndpointChange, FlowPlan, HostPlan, Limits, MOST_FLOWS, Plan, Program, Route,
-    Uplink,
+    SocketPlan, Uplink,
 };
 pub use ready::{Privilege, privilege};
 pub use run::{Entrance, FlowRan, Ran, Surroundings, run};

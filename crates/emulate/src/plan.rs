@@ -119,6 +119,21 @@ pub enum Program {
     Commands(CommandPlan),
 }
 
+/// Kind and options of the sockets of a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SocketPlan {
+    /// MPTCP instead of TCP.
+    pub mptcp: bool,
+    /// UDP instead of both: payload of a datagram at most.
+    pub datagrams: Option<u64>,
+    /// Congestion control by the kernel's name.
+    pub congestion: String,
+    /// `SO_RCVBUF`; `None`: autotuned.
+    pub receive_buffer: Option<u32>,
+    /// `TCP_NODELAY`.
+    pub no_delay: bool,
+}
+
 /// A flow: an application and how its connections are made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowPlan {
@@ -138,12 +153,8 @@ pub struct FlowPlan {
     pub client: Ipv4Addr,
     /// Address of the end that listens.
     pub server: Ipv4Addr,
-    /// MPTCP instead of TCP.
-    pub mptcp: bool,
-    /// UDP instead of both: payload of a datagram at most.
-    pub datagrams: Option<u64>,
-    /// Congestion control by the kernel's name.
-    pub congestion: String,
+    /// Its sockets at both ends.
+    pub sockets: SocketPlan,
     /// When it starts; with `after` the time from the last end of those flows.
     pub start: SimTime,
     /// Flows that must have ended before, by their place in the plan.
@@ -154,10 +165,6 @@ pub struct FlowPlan {
     pub stop: SimTime,
     /// Least that a reader with a rate reads at a time.
     pub mss: Bytes,
-    /// `SO_RCVBUF`; `None`: autotuned.
-    pub receive_buffer: Option<u32>,
-    /// `TCP_NODELAY`.
-    pub no_delay: bool,
 }
 
 impl FlowPlan {

@@ -212,10 +212,10 @@ impl Run<'_> {
         let [port, plain] = ports(index);
         self.host(flow.server_node())?.namespace.enter()?;
         let mut listeners = Vec::new();
-        if flow.datagrams.is_none() {
-            listeners.push(listen(flow, flow.mptcp, port)?);
+        if flow.sockets.datagrams.is_none() {
+            listeners.push(listen(flow, flow.sockets.mptcp, port)?);
         }
-        if flow.mptcp && app.meets_plain_servers() {
+        if flow.sockets.mptcp && app.meets_plain_servers() {
             listeners.push(listen(flow, false, plain)?);
         }
         self.host(flow.client_node())?.namespace.enter()?;
@@ -229,7 +229,7 @@ impl Run<'_> {
         // Without MPTCP all servers are plain.
         let spaces =
             [self.host(flow.client_node())?, self.host(flow.server_node())?].map(|host| &host.namespace);
-        let state = State::new(flow, [port, if flow.mptcp { plain } else { port }], spaces);
+        let state = State::new(flow, [port, if flow.sockets.mptcp { plain } else { port }], spaces);
         let mut talk = Conversation::new(state, app, listeners, clock);
         talk.start();
         let (mut failed, mut noted) = (None, (None, None));

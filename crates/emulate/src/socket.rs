@@ -73,15 +73,15 @@ fn configured(plan: &FlowPlan, mptcp: bool) -> Result<Socket, Fault> {
         message: format!("no socket: {error}"),
         help: "MPTCP needs a kernel with CONFIG_MPTCP and net.mptcp.enabled = 1".into(),
     })?;
-    socket.set_tcp_congestion(plan.congestion.as_bytes()).map_err(|error| Fault {
-        message: format!("the kernel does not set congestion control {}: {error}", plan.congestion),
+    socket.set_tcp_congestion(plan.sockets.congestion.as_bytes()).map_err(|error| Fault {
+        message: format!("the kernel does not set congestion control {}: {error}", plan.sockets.congestion),
         help: "take one of `sysctl net.ipv4.tcp_available_congestion_control`".into(),
     })?;
     let failed = Fault::io("socket options");
-    if let Some(size) = plan.receive_buffer {
+    if let Some(size) = plan.sockets.receive_buffer {
         fix_receive_buffer(&socket, size as usize)?;
     }
-    socket.set_tcp_nodelay(plan.no_delay).map_err(&failed)?;
+    socket.set_tcp_nodelay(plan.sockets.no_delay).map_err(&failed)?;
     Ok(socket)
 }
 

@@ -38,7 +38,8 @@ pub use builtin::{Algorithm, Registry, Schedulers};
 pub use eligible::Eligible;
 pub use set::SubflowSet;
 
-/// State of one subflow, for schedulers. The default is a subflow that does not exist.
+/// State of one subflow, for schedulers. The default is a subflow that does not exist. It is flat: a scheduler compares single
+/// figures of subflows, and one that is added later changes no scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SubflowView {
     /// Smoothed round-trip time; `None` before the first sample.

@@ -1,4 +1,6 @@
 //! Records of one run: plain numbers, one struct per row of a table. Every back end fills them in.
+//!
+//! They are flat, however many fields they have: a field is a column of a table, and is found there by its name.
 
 use crate::{Histogram, Series};
 use units::{Bytes, Nanos, SimTime};

@@ -285,7 +285,7 @@ pub fn emulation() -> &'static str {
 fn add_controls(plan: &mut emulate::Plan, folder: &Path) -> Result<(), NotReady> {
     for name in CONTROLS {
         let own = format!("{name}_{}", std::process::id());
-        let flows = plan.flows.iter_mut().map(|flow| &mut flow.congestion);
+        let flows = plan.flows.iter_mut().map(|flow| &mut flow.sockets.congestion);
         let routes = plan.hosts.iter_mut().flat_map(|host| &mut host.uplinks);
         let named: Vec<&mut String> = flows
             .chain(routes.filter_map(|uplink| uplink.congestion.as_mut()))
@@ -342,7 +342,7 @@ fn other_control(
     Some(failed(
         format!(
             "flow {}: the kernel gave a subflow the congestion control {found}, not {}",
-            flow.name, flow.congestion
+            flow.name, flow.sockets.congestion
         ),
         "repeat the run; `sysctl net.ipv4.tcp_available_congestion_control` names those that the kernel has"
             .into(),

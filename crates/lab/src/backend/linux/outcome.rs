@@ -62,7 +62,7 @@ impl<'a> Observed<'a> {
         let talk = &self.ran.talk;
         let start = talk.start.unwrap_or(self.plan.start).min(end);
         let end = talk.end.unwrap_or(end).min(end).max(start);
-        let mut subflows: Vec<SubflowRecord> = if self.plan.datagrams.is_some() {
+        let mut subflows: Vec<SubflowRecord> = if self.plan.sockets.datagrams.is_some() {
             (0..)
                 .zip(&talk.datagrams)
                 .map(|(connection, counts)| self.datagrams(connection, *counts))
@@ -99,7 +99,7 @@ impl<'a> Observed<'a> {
 
     /// A congestion control that a subflow had at last and that is not the one of the flow; a command may choose its own.
     pub(super) fn other_control(&self) -> Option<ControlName> {
-        let wanted = ControlName::new(self.plan.congestion.as_bytes());
+        let wanted = ControlName::new(self.plan.sockets.congestion.as_bytes());
         let controls = self.places().into_iter().filter_map(|place| {
             self.sender.samples.iter().rev().find_map(|sample| at(sample, place.ends)?.control)
         });
@@ -127,7 +127,7 @@ impl<'a> Observed<'a> {
         let of_mptcp = |state: &&SubflowState| [state.local.1, state.remote.1].contains(&port);
         let plain =
             |sample: &Sample| sample.subflows.iter().filter(of_mptcp).any(|state| state.token.is_none());
-        self.plan.mptcp
+        self.plan.sockets.mptcp
             && (self.connections().any(|connection| connection.fell_back)
                 || (self.connections().next().is_none() && self.sender.samples.iter().any(plain)))
     }
@@ -205,16 +205,16 @@ impl<'a> Observed<'a> {
             subflow,
             duplex_link: link,
             established: established.map(|sample| sample.at),
-            received: arrived.map_or(Bytes::ZERO, |s| s.received),
-            segments_received: arrived.map_or(0, |s| u64::from(s.segments_received)),
+            received: arrived.map_or(Bytes::ZERO, |s| s.payload.received),
+            segments_received: arrived.map_or(0, |s| u64::from(s.segments.received)),
             segments_repeated: 0,
             segments_late: 0,
             limited: Limited::default(),
             ofo: Held::default(),
-            sent: last.map_or(Bytes::ZERO, |s| s.sent),
+            sent: last.map_or(Bytes::ZERO, |s| s.payload.sent),
             wire: Bytes::ZERO,
-            segments_sent: last.map_or(0, |s| u64::from(s.segments_sent)),
-            segments_retransmitted: last.map_or(0, |s| u64::from(s.segments_retransmitted)),
+            segments_sent: last.map_or(0, |s| u64::from(s.segments.sent)),
+            segments_retransmitted: last.map_or(0, |s| u64::from(s.segments.retransmitted)),
             timeouts: last.map_or(0, |s| u64::from(s.timeouts)),
             fast_recoveries: 0,
             reinjected: Bytes::ZERO,
@@ -297,8 +297,13 @@ impl<'a> Observed<'a> {
                 let [local, remote] = place.ends;
                 let Some(state) = at(sample, [remote, local]) else { continue };
                 let key = SeriesKey::Subflow(self.index, place.connection, place.subflow);
-                series.push(sample.at, key, "throughput_bit_s", rate(state.received.saturating_sub(*before)));
-                *before = state.received;
+                series.push(
+                    sample.at,
+                    key,
+                    "throughput_bit_s",
+                    rate(state.payload.received.saturating_sub(*before)),
+                );
+                *before = state.payload.received;
             }
             let now = self.received(sample);
             let key = SeriesKey::Flow(self.index);
@@ -318,7 +323,7 @@ impl<'a> Observed<'a> {
             let counted = whole.iter().any(|one| Some(one.token) == state.token);
             !counted && self.is_of(&[state.local, state.remote])
         });
-        whole.iter().map(|one| one.received).chain(plain.map(|state| state.received)).sum()
+        whole.iter().map(|one| one.received).chain(plain.map(|state| state.payload.received)).sum()
     }
 }
 

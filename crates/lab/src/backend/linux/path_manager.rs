@@ -132,8 +132,9 @@ pub(super) fn changes(plan: &mut Plan, scenario: &Scenario, refused: &mut Refusa
         let flow = &plan.flows[event.flow];
         let node = if event.client { flow.client_node() } else { flow.server_node() };
         // An endpoint is one of all connections of its host.
-        let of_node = plan.flows.iter().filter(|flow| flow.mptcp && [flow.from, flow.to].contains(&node));
-        let alone = flow.mptcp && of_node.count() == 1;
+        let of_node =
+            plan.flows.iter().filter(|flow| flow.sockets.mptcp && [flow.from, flow.to].contains(&node));
+        let alone = flow.sockets.mptcp && of_node.count() == 1;
         let host = host(plan, node);
         let place = interface_on(scenario, node, link)
             .and_then(|interface| host.endpoints.iter().position(|known| known.interface == interface));

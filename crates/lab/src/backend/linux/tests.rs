@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-use emulate::{ChangeOfEndpoint, ControlName, FlowRan, Limits, Plan, Program, Sample, SubflowState, Talk};
+use emulate::{
+    ChangeOfEndpoint, ControlName, FlowRan, Limits, PayloadCounts, Plan, Program, Sample, SegmentCounts,
+    SubflowState, Talk,
+};
 use scenario::{Document, Registries};
 use trace::Series;
 use trace::metrics::TABLES;
@@ -83,7 +86,7 @@ node 1, subflows 8, add_addr_accepted 8
 "
     );
     let [flow] = &plan.flows[..] else { panic!("one flow") };
-    assert_eq!((flow.mptcp, &*flow.congestion), (true, "cubic"));
+    assert_eq!((flow.sockets.mptcp, &*flow.sockets.congestion), (true, "cubic"));
     let rmem = plan.hosts[0].settings.iter().find(|(name, _)| *name == "net/ipv4/tcp_rmem").unwrap();
     assert_eq!(rmem.1, "4096 131072 6291456");
 }
@@ -255,14 +258,8 @@ fn socket(port: u16) -> SubflowState {
         srtt: Nanos::from_millis(40),
         unacked: 0,
         send_window: Bytes::ZERO,
-        sent: Bytes::ZERO,
-        retransmitted: Bytes::ZERO,
-        received: Bytes::ZERO,
-        acked: Bytes::ZERO,
-        segments_sent: 0,
-        segments_retransmitted: 0,
-        segments_received: 0,
-        out_of_order: 0,
+        payload: PayloadCounts::default(),
+        segments: SegmentCounts::default(),
         timeouts: 0,
     }
 }
@@ -313,7 +310,7 @@ fn a_subflow_with_another_control_is_found() {
             None => String::new(),
         }
     };
-    assert_eq!(plan.flows[0].congestion, "cubic");
+    assert_eq!(plan.flows[0].sockets.congestion, "cubic");
     assert_eq!(told(&["reno", "cubic"]), "");
     assert_eq!(
         told(&["cubic", "reno"]),

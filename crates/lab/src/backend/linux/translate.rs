@@ -5,7 +5,8 @@
 
 use apps::Apps;
 use emulate::{
-    CommandPlan, FlowPlan, HostPlan, MOST_FLOWS, MOST_NODES, Plan, Program, Route, Uplink, address,
+    CommandPlan, FlowPlan, HostPlan, MOST_FLOWS, MOST_NODES, Plan, Program, Route, SocketPlan, Uplink,
+    address,
 };
 use network::{Carrier, Interface, NodeId};
 use scenario::model::{Choice, Flow, Scenario, Setting, Transport};
@@ -130,16 +131,18 @@ fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario,
         opened_by_receiver: *opened_by_receiver,
         client: address(first.0),
         server: address(first.1),
-        mptcp: mptcp.is_some(),
-        datagrams: udp.map(|udp| udp.payload.0),
-        congestion: name.unwrap_or_default().into(),
+        sockets: SocketPlan {
+            mptcp: mptcp.is_some(),
+            datagrams: udp.map(|udp| udp.payload.0),
+            congestion: name.unwrap_or_default().into(),
+            receive_buffer: own.receive_buffer,
+            no_delay: own.no_delay,
+        },
         start: *start,
         after: after.clone(),
         spread: *spread,
         stop: (*stop).min(SimTime::ZERO + scenario.duration),
         mss: config.segment.mss,
-        receive_buffer: own.receive_buffer,
-        no_delay: own.no_delay,
     });
 }
 
@@ -191,9 +194,9 @@ fn control_of_commands(plan: &mut Plan) -> Vec<usize> {
             .flows
             .iter()
             .enumerate()
-            .filter(|(_, flow)| flow.datagrams.is_none() && [flow.from, flow.to].contains(&node));
-        let Some(control) = flows.next().map(|(_, flow)| flow.congestion.clone()) else { continue };
-        others.extend(flows.filter(|(_, flow)| flow.congestion != control).map(|(index, _)| index));
+            .filter(|(_, flow)| flow.sockets.datagrams.is_none() && [flow.from, flow.to].contains(&node));
+        let Some(control) = flows.next().map(|(_, flow)| flow.sockets.congestion.clone()) else { continue };
+        others.extend(flows.filter(|(_, flow)| flow.sockets.congestion != control).map(|(index, _)| index));
         for uplink in &mut host(plan, node).uplinks {
             uplink.congestion = Some(control.clone());
         }
