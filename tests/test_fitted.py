@@ -102,6 +102,45 @@ def test_a_subflow_that_is_closed_leaves_by_an_event() -> None:
     assert int(told.partition("shares within ")[2].partition(" ")[0]) < 10
 
 
+BACKUP = """\
+name = "a backup takes over"
+duration = "15s"
+
+[[path]]
+name = "a"
+both = { rate = "4Mbit/s", delay = "20ms", queue = "60kB" }
+
+[[path]]
+name = "b"
+both = { rate = "2Mbit/s", delay = "50ms", queue = "60kB" }
+
+[[flow]]
+name = "up"
+from = "terminal"
+to = "server"
+app = "bulk"
+
+[flow.transport]
+kind = "mptcp"
+path_manager = { kind = "in-kernel", subflows = 2 }
+endpoints = [{ path = "a", flags = ["subflow"] }, { path = "b", flags = ["subflow", "backup"] }]
+
+[[event]]
+at = "4s"
+link = "a"
+set = { up = false }
+"""
+
+
+def test_a_backup_is_one_in_the_fitted_scenario(tmp_path: Path) -> None:
+    reading = rw.read([rw.Scenario.parse(BACKUP).run([1], capture=rw.Capture(tmp_path)).captures[1]])
+    assert reading.subflows["backup"].to_list() == [False, True]
+    assert [path.backup for path in reading.fitted.paths] == [False, True]
+    ratio, apart = compared(reading)
+    assert ratio == pytest.approx(1.0, abs=0.1)
+    assert apart < 0.1
+
+
 SMALL_BUFFER = """\
 name = "a small buffer"
 duration = "15s"

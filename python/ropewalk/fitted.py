@@ -93,6 +93,8 @@ class Path:
     """When its subflow was opened, if that was late."""
     left_s: float | None = None
     """When its subflow was closed, if the connection went on without it."""
+    backup: bool = False
+    """Its subflow joined as a backup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +259,8 @@ def _path(number: int, flow: Row, row: Row, packets: Packets) -> Path:
     if left is not None:
         # Data without an answer is sent again elsewhere, since its address is gone.
         outages = [(since, until) for since, until in outages if until < left]
-    return Path(f"path{number}", row["path"], rate, steps, delay, queue, loss, lost, outages, joined, left)
+    name, backup = f"path{number}", bool(row["backup"])
+    return Path(name, row["path"], rate, steps, delay, queue, loss, lost, outages, joined, left, backup)
 
 
 def _left(flow: Row, row: Row, base_s: float) -> float | None:
@@ -514,14 +517,16 @@ def _flow_lines(
         lines.append('opened_by = "receiver"')
     several = flow["transport"] == "mptcp"
     kind = "mptcp" if several else "tcp"
-    late = [path for path in paths if path.joined_s is not None]
     lines += buffers[0]
     more = buffers[1]
     if several:
         more += f", {rules[0]}"
         lines.append(f"# scheduler and reinjection, {rules[1]}")
-    if late:
-        points = ", ".join(f'{{ path = "{path.name}", flags = ["subflow"] }}' for path in paths)
+    if any(path.joined_s is not None or path.backup for path in paths):
+        flags = ['["subflow", "backup"]' if path.backup else '["subflow"]' for path in paths]
+        points = ", ".join(
+            f'{{ path = "{path.name}", flags = {own} }}' for path, own in zip(paths, flags, strict=True)
+        )
         most = f"subflows = {len(paths)}, add_addr_accepted = {len(paths)}"
         more += f', endpoints = [{points}], path_manager = {{ kind = "in-kernel", {most} }}'
     return [*lines, f'transport = {{ kind = "{kind}", profile = "linux"{more} }}']

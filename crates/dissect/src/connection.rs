@@ -101,6 +101,8 @@ pub(crate) struct Subflow {
     pub(crate) failed: bool,
     /// A RST, and the reason of MP_TCPRST.
     pub(crate) reset: bool,
+    /// MP_JOIN of an end asks for a backup.
+    pub(crate) backup: bool,
     /// The first FIN or RST of either end.
     pub(crate) closed: Option<u64>,
     pub(crate) reason: Option<u8>,
@@ -125,6 +127,7 @@ impl Subflow {
             stray: false,
             failed: false,
             reset: false,
+            backup: false,
             closed: None,
             reason: None,
             on_path: None,

@@ -126,6 +126,9 @@ impl Reading {
                 (signal.data_ack, signal.mapping) = (data_ack, mapping);
                 self.connections[connection].streams[end].fin |= data_fin;
             }
+            Mptcp::JoinSyn { backup, .. } | Mptcp::JoinSynAck { backup, .. } => {
+                self.subflows[index].backup |= backup;
+            }
             Mptcp::FastClose { .. } => self.connections[connection].aborted = true,
             Mptcp::Reset { reason, .. } => self.subflows[index].reason = Some(reason),
             // RFC 8684 section 3.7: without a RST it asks for a fallback.

@@ -42,6 +42,7 @@ const OF_SUBFLOWS: &[Own] = &[
     Own("packets_back", Kind::Integer),
     Own("duplicate_acks", Kind::Integer),
     Own("reset", Kind::Flag),
+    Own("backup", Kind::Flag),
     Own("closed_s", Kind::Real),
 ];
 
@@ -458,6 +459,7 @@ fn subflow(one: &Conversation<'_>, (index, of): (u64, &Subflow<'_>), all: u64) -
     row.put("packets_back", back.packets);
     row.put("duplicate_acks", back.duplicate_acks);
     row.put("reset", any.is_reset());
+    row.put("backup", any.is_backup());
     row.maybe("closed_s", of.sender.unwrap_or(any).closed());
     if one.flow.any().is_multipath() {
         row.put("unmapped_bytes", any.counts(end).unmapped_bytes);

@@ -349,6 +349,11 @@ impl<'a> SubflowView<'a> {
         self.subflow.reset
     }
 
+    /// It joined as a backup, as one of its ends asked.
+    pub fn is_backup(&self) -> bool {
+        self.subflow.backup
+    }
+
     /// When its first FIN or RST was seen, in seconds from the first packet of all.
     pub fn closed(&self) -> Option<f64> {
         self.subflow.closed.map(|at| self.reading.seconds(at))

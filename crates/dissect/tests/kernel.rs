@@ -147,6 +147,7 @@ fn backup() {
     let [first, second] = subflows(&reading)[..] else { panic!("two subflows") };
     assert_eq!(counts(&first)[..6], [52, 45, 60_000, 0, 0, 0]);
     assert_eq!((counts(&second)[2], second.joins(), bytes(&reading)), (0, true, vec![60_000]));
+    assert_eq!((first.is_backup(), second.is_backup()), (false, true));
     assert_eq!((first.side(), fell_back(&reading)), (Side::Server, false));
     identity(&reading);
 }
