@@ -104,6 +104,17 @@ def test_ping_of_linux_macos_and_windows(tmp_path: Path) -> None:
     assert of(found, Quantity.LOSS).values == pytest.approx((1 / 3,))
 
 
+def test_the_name_of_a_file_forges_no_line(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    """It was printed with its line ends, and what followed looked like lines of Ropewalk."""
+    file = tmp_path / "a\nwritten: elsewhere\n\x1b[31m.txt"
+    file.write_bytes((MEASURED / "ping.txt").read_bytes())
+    told = ropewalk("import", file, "--down", "20Mbit/s", "--out", tmp_path / "out")
+    assert told.returncode == 0, told.stderr
+    assert "a\\nwritten: elsewhere\\n\\u001b[31m.txt" in told.stdout
+    assert [line.startswith(f"written: {tmp_path}") for line in told.stdout.splitlines()].count(True) == 1
+    assert not any(line.startswith("written: elsewhere") for line in told.stdout.splitlines())
+
+
 def test_numbers_of_ping_start_again(tmp_path: Path) -> None:
     text = "PING a\n" + "".join(
         f"[{n}.0] 64 bytes from a: icmp_seq={n % 65536} ttl=5 time=1.0 ms\n" for n in range(65530, 65545)

@@ -265,10 +265,10 @@ def told(link: Link) -> list[str]:
     for quantity_, part in link.parts.items():
         what, scale, unit = SHOWN[quantity_]
         if isinstance(part, Opportunities):
-            lines.append(f"{what}: {figure(part.rate / scale)} {unit} on average, {part.source}")
+            lines.append(f"{what}: {figure(part.rate / scale)} {unit} on average, {one_line(part.source)}")
             continue
         low, high = figure(min(part.values) / scale), figure(max(part.values) / scale)
         mean = figure(part.mean / scale)
         many = f"{len(part.values)} samples" if len(part.values) > 1 else "1 sample"
-        lines.append(f"{what}: {mean} {unit} ({low} to {high}, {many}), {part.source}")
+        lines.append(f"{what}: {mean} {unit} ({low} to {high}, {many}), {one_line(part.source)}")
     return lines
