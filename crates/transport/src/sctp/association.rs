@@ -521,7 +521,7 @@ fn new_paths(config: &SctpConfig, congestion: &NewCongestion, paths: Vec<Address
         usable_since: None,
     };
     let list = paths.into_iter().enumerate().map(path).collect();
-    Paths::new(list, chunk)
+    Paths::new(list, chunk, u64::from(tag.0))
 }
 
 /// The congestion control of one of `paths`, some of which share the initial window.

@@ -188,7 +188,7 @@ pub struct CmtConfig {
     pub delayed_ack: bool,
 }
 
-/// The path of a retransmission. Of equal paths the first is chosen.
+/// The path of a retransmission. Of equal paths the first is chosen, but for [`Reductions::Each`] with windows and thresholds: at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetransmissionPolicy {
     /// RTX-SAME: that of the last transmission, as long as it is active.

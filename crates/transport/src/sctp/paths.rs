@@ -24,11 +24,27 @@ pub struct Paths {
     pub recovery: Option<Tsn>,
     /// The last SACK had gap blocks.
     pub saw_gaps: bool,
+    /// Decides between paths that are equal.
+    draws: Draws,
+}
+
+/// Random numbers that depend on the verification tag alone: SplitMix64 (Steele, Lea, Flood 2014).
+#[derive(Clone, Copy, Debug)]
+struct Draws(u64);
+
+impl Draws {
+    /// A number below `count`, which is small.
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ mixed >> 31) % count.max(1) as u64) as usize
+    }
 }
 
 impl Paths {
-    /// At least one path.
-    pub fn new(list: Vec<Path>, chunk: Bytes) -> Self {
+    /// At least one path. `seed` decides between equal ones.
+    pub fn new(list: Vec<Path>, chunk: Bytes, seed: u64) -> Self {
         debug_assert!(!list.is_empty(), "an association without paths");
         Self {
             views: vec![PathView::default(); list.len()],
@@ -37,6 +53,7 @@ impl Paths {
             chunk,
             recovery: None,
             saw_gaps: false,
+            draws: Draws(seed),
         }
     }
 
@@ -143,6 +160,21 @@ impl Paths {
         best.unwrap_or(last)
     }
 
+    /// The same when the choice is made once, as the chunk is taken for lost: of paths with equal windows, or thresholds, one at random
+    /// (`sctp_find_alternate_net`).
+    pub fn draw_for_retransmission(&mut self, policy: RetransmissionPolicy, last: PathId) -> PathId {
+        let first = self.for_retransmission(policy, last);
+        let largest = |id: PathId| match policy {
+            RetransmissionPolicy::LargestWindow => Some(self.get(id).window.cwnd()),
+            RetransmissionPolicy::LargestThreshold => Some(self.get(id).window.ssthresh()),
+            _ => None,
+        };
+        let Some(most) = largest(first) else { return first };
+        let equal = |id: &PathId| self.get(*id).reach.is_active() && largest(*id) == Some(most);
+        let equal: Vec<PathId> = self.ids().filter(equal).collect();
+        if equal.len() < 2 { first } else { equal[self.draws.below(equal.len())] }
+    }
+
     /// Something was not answered.
     pub fn on_error(&mut self) {
         self.errors = self.errors.saturating_add(1);
@@ -238,11 +270,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn equal_windows_share_retransmissions_at_random() {
+        let list = vec![path(30_000, 24_000, 50), path(20_000, 24_000, 600), path(30_000, 9000, 50)];
+        let mut paths = Paths::new(list, Bytes(1468), 7);
+        let mut counts = |policy| {
+            let mut counts = [0; 3];
+            (0..3000).for_each(|_| counts[paths.draw_for_retransmission(policy, PathId(1)).index()] += 1);
+            counts
+        };
+        let [first, second, third] = counts(RetransmissionPolicy::LargestWindow);
+        assert!(second == 0 && (1400..1600).contains(&first) && first + third == 3000, "{first} {third}");
+        let [first, second, third] = counts(RetransmissionPolicy::LargestThreshold);
+        assert!(third == 0 && (1400..1600).contains(&first) && first + second == 3000, "{first} {second}");
+        assert_eq!(counts(RetransmissionPolicy::SamePath), [0, 3000, 0]);
+    }
+
     /// Test vector RX-1: a chunk is lost on the second path.
     #[test]
     fn rx_1_the_path_of_a_retransmission() {
         let list = vec![path(30_000, 24_000, 50), path(60_000, 36_000, 600)];
-        let mut paths = Paths::new(list, Bytes(1468));
+        let mut paths = Paths::new(list, Bytes(1468), 1);
         let [a, b] = [PathId(0), PathId(1)];
         for (policy, expected) in [
             (RetransmissionPolicy::SamePath, b),

@@ -413,7 +413,7 @@ impl Association {
         let mut lost = |tsn: Tsn, sent: &mut Sent| {
             if as_one {
                 let policy = config.cmt.map(|cmt| cmt.retransmission);
-                let again_on = policy.map(|policy| paths.for_retransmission(policy, sent.path));
+                let again_on = policy.map(|policy| paths.draw_for_retransmission(policy, sent.path));
                 (sent.again_on, sent.barred) = (again_on.or(Some(sent.path)), config.cmt.is_some());
             }
             let path = paths.get_mut(sent.path);
@@ -500,7 +500,7 @@ impl Association {
             && self.outqueue.in_flight() == self.outqueue.bytes();
         let as_one = self.config.recovers_as_one();
         let policy = self.config.cmt.map(|cmt| cmt.retransmission);
-        let other = policy.map(|policy| self.paths.for_retransmission(policy, id));
+        let other = policy.filter(|_| as_one).map(|policy| self.paths.draw_for_retransmission(policy, id));
         let other = other.unwrap_or(self.paths.alternate(id));
         if as_one {
             self.end_recovery();
