@@ -231,12 +231,15 @@ pub struct Needs {
     /// The kernel's way of placing new data: in whole fragments of the send buffer, all of them before anything is sent, with
     /// writers that sleep until a third of the buffer is free.
     pub fragments: bool,
+    /// A transport of messages asks as if it had been called after each write: `unassigned` is what waited before this instant, and without
+    /// that a single message.
+    pub single_writes: bool,
 }
 
 impl Needs {
     /// True if [`SubflowView`] has to be filled in as a whole.
     pub fn whole_view(self) -> bool {
-        Self { greedy: false, ..self } != Self::default()
+        Self { greedy: false, single_writes: false, ..self } != Self::default()
     }
 }
 

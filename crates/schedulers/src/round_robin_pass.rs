@@ -7,7 +7,7 @@
 use units::SimTime;
 
 use crate::eligible::Eligible;
-use crate::{Algorithm, ConnectionView, Decision, Question, Scheduler};
+use crate::{Algorithm, ConnectionView, Decision, Needs, Question, Scheduler};
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "roundrobin_pass",
@@ -40,6 +40,10 @@ impl RoundRobinPass {
 }
 
 impl Scheduler for RoundRobinPass {
+    fn needs(&self) -> Needs {
+        Needs { single_writes: true, ..Needs::default() }
+    }
+
     fn pick(&mut self, connection: &ConnectionView<'_>) -> Decision {
         let count = connection.subflows.len().max(1);
         let eligible = Eligible::new(connection.subflows);

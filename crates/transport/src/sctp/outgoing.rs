@@ -41,6 +41,8 @@ pub struct Outgoing {
     bytes: Bytes,
     /// User data of all messages given so far.
     written: StreamOffset,
+    /// The same when everything that may leave had left last.
+    settled: StreamOffset,
 }
 
 impl Outgoing {
@@ -63,6 +65,17 @@ impl Outgoing {
         self.bytes += message.size;
         self.written += message.size;
         self.check();
+    }
+
+    /// Everything has left that may: the rest waits.
+    pub fn settle(&mut self) {
+        self.settled = self.written;
+    }
+
+    /// User data that waited before it was written to last; without that the next message alone.
+    pub fn before_last_write(&self) -> Bytes {
+        let waited = Bytes(self.settled.0.saturating_sub(self.offset().0));
+        if waited > Bytes::ZERO { waited } else { self.waiting.front().map_or(Bytes::ZERO, |next| next.left) }
     }
 
     /// User data that waits.

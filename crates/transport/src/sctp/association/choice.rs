@@ -39,6 +39,7 @@ impl Association {
         answer: impl FnOnce(&mut Placement, ConnectionView<'_>) -> T,
     ) -> Option<T> {
         let mut placement = self.placement.take()?;
+        let single = placement.needs().single_writes;
         placement.look(self.paths.ids().map(|id| self.view(id)));
         let asks_about_head = question != Question::New;
         let answered = answer(
@@ -47,7 +48,7 @@ impl Association {
                 now,
                 question,
                 subflows: &[],
-                unassigned: self.outgoing.bytes(),
+                unassigned: if single { self.outgoing.before_last_write() } else { self.outgoing.bytes() },
                 len: if asks_about_head { Bytes::ZERO } else { len },
                 send_window: self.peer_window.max(self.outqueue.in_flight()),
                 window_left: self.peer_unplanned(),

@@ -50,7 +50,10 @@ impl Association {
             .or_else(|| self.again(now))
             .or_else(|| self.new_data(now))
             .or_else(|| self.sack_alone(now));
-        let Some(Draft { path, body, offset, again }) = draft else { return Departure::NOTHING };
+        let Some(Draft { path, body, offset, again }) = draft else {
+            self.outgoing.settle();
+            return Departure::NOTHING;
+        };
         self.sack.on_departure();
         let user_data = body.data.user_data();
         *packet = Packet {
