@@ -17,6 +17,8 @@ COUPLED = frozenset({"lia", "olia", "balia", "wvegas"})
 """Congestion controls that share one window among the subflows of a connection."""
 BACKLOGGED = frozenset({"bulk", "iperf", "ftp", "http"})
 """Applications that write as fast as the connection takes it, once they have been asked."""
+ENDLESS = frozenset({"bulk", "iperf"})
+"""Applications that go on to the end of the run where no size is given."""
 ONE_SUBFLOW = "one-subflow"
 """The kind of proxy that acts as the end of each subflow that crosses its node, and sees no other."""
 IN_MEMORY = 0.62
@@ -144,7 +146,8 @@ class Flow:
     @property
     def is_endless(self) -> bool:
         """It writes to the end of the run."""
-        return self.is_backlogged and str(self.app.get("size", "unlimited")) == "unlimited"
+        unlimited = str(self.app.get("size", "unlimited")) == "unlimited"
+        return self.is_backlogged and kind(self.app) in ENDLESS and unlimited
 
     def members(self, names: list[str]) -> list[str]:
         """Its flows in the tables of results."""
