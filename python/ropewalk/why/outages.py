@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.facts import kind, quantity
+from ropewalk.numbers import figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,10 +48,10 @@ def is_blackout(event: dict[str, Any]) -> bool:
 
 
 def outages(facts: Facts, flow: Flow) -> list[str]:
-    """In words, as in `lte at 5s`."""
+    """In words, as in `lte at 5 s`."""
     found = []
     for event in facts.events:
-        at = event.get("at")
+        at = f"{figure(quantity(event.get('at')) or 0.0)} s"
         if is_down(event):
             found.append(f"{event.get('link')} at {at}")
         elif is_blackout(event):
