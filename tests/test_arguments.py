@@ -13,6 +13,7 @@ from conftest import SMALL
 SCENARIO = rw.Scenario.parse(SMALL, "small.toml")
 ANYTHING: Any = SCENARIO
 UNTYPED: Any = rw.Scenario
+UNTYPED_READ: Any = rw.read
 LINK = "a.up"
 
 
@@ -44,6 +45,8 @@ def endless() -> list[object]:
         (lambda: ANYTHING.set("name", endless()), ValueError, "nests too deeply"),
         (lambda: ANYTHING.set(3, "x"), TypeError, "a key of a scenario is a str, not int"),
         (lambda: UNTYPED.from_dict([1]), TypeError, "are a dict, not list"),
+        (lambda: UNTYPED_READ("a.pcap"), TypeError, "a list of paths, not one path: write ['a.pcap']"),
+        (lambda: UNTYPED_READ("/"), TypeError, "results is read by ropewalk.Results.read('/')"),
         (lambda: UNTYPED.from_dict(nested(5000)), ValueError, "nests too deeply"),
     ],
 )

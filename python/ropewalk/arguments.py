@@ -45,7 +45,13 @@ def paths(what: str, found: Any) -> list[Path]:  # noqa: ANN401
     Raises:
         TypeError: it is one name, or not of names.
     """
-    if isinstance(found, str | bytes | os.PathLike) or not isinstance(found, Iterable):
+    if isinstance(found, str | os.PathLike):
+        one = os.fspath(found)
+        cure = f"write [{one!r}]"
+        if Path(found).is_dir():
+            cure = f"a directory of results is read by ropewalk.Results.read({one!r})"
+        raise TypeError(f"{what} is a list of paths, not one path: {cure}")
+    if isinstance(found, bytes) or not isinstance(found, Iterable):
         _refuse(what, "a list of paths", found)
     return [path(f"each of {what}", one) for one in found]
 
