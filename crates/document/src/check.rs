@@ -131,7 +131,8 @@ impl Checker<'_, '_, '_> {
             Value::Broken => {}
             Value::Text(name) => {
                 if let Err(fault) = self.known(catalogue, name) {
-                    self.fault(node, path, fault);
+                    let help = self.as_option(catalogue, &node.value).unwrap_or(fault.help);
+                    self.fault(node, path, Fault { help, ..fault });
                 }
             }
             Value::Table(table) => {
@@ -148,9 +149,25 @@ impl Checker<'_, '_, '_> {
             }
             other => {
                 let fault = wrong_type(Kind::Choice(catalogue), other);
-                self.fault(node, path, fault);
+                let help = self.as_option(catalogue, other).unwrap_or(fault.help);
+                self.fault(node, path, Fault { help, ..fault });
             }
         }
+    }
+
+    /// What to write for a bare value, where the only thing to be told of an algorithm is such a value: `loss = 0.01`.
+    fn as_option(&self, catalogue: Catalogue, value: &Value) -> Option<String> {
+        let written = match value {
+            Value::Text(_) if names_model(value) => return None,
+            Value::Text(text) => format!("\"{text}\""),
+            other => other.bare()?,
+        };
+        self.vocabulary.all(catalogue).iter().find_map(|algorithm| {
+            let mut compulsory = algorithm.options.iter().filter(|option| option.default.is_none());
+            let (option, None) = (compulsory.next()?, compulsory.next()) else { return None };
+            scalar(Kind::Scalar(Scalar::Plain(option.kind)), value).ok()?;
+            Some(format!("write {{ kind = \"{}\", {} = {written} }}", algorithm.name, option.name))
+        })
     }
 
     fn known(&self, catalogue: Catalogue, name: &str) -> Result<(), Fault> {

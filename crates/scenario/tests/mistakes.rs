@@ -46,6 +46,16 @@ fn single_values() {
             ("\"250ms\" }", "\"250ms\", loss = \"packet\" }", &[(5, 52, "E003", "probability = ")]),
             (
                 "\"250ms\" }",
+                "\"250ms\", loss = 0.01 }",
+                &[(5, 52, "E004", "write { kind = \"packet\", probability = 0.01 }")],
+            ),
+            (
+                "\"250ms\" }",
+                "\"250ms\", loss = \"1%\" }",
+                &[(5, 52, "E006", "write { kind = \"packet\", probability = \"1%\" }")],
+            ),
+            (
+                "\"250ms\" }",
                 "\"250ms\", loss = { kind = \"packet\", probability = 2 } }",
                 &[(5, 85, "E005", "did you mean \"2%\"?")],
             ),
