@@ -155,7 +155,7 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    /// What to write for a bare value, where the only thing to be told of an algorithm is such a value: `loss = 0.01`.
+    /// The cure for a bare value in the place of an algorithm of which only such a value must be told: `loss = 0.01`.
     fn as_option(&self, catalogue: Catalogue, value: &Value) -> Option<String> {
         let written = match value {
             Value::Text(_) if names_model(value) => return None,

@@ -80,6 +80,7 @@ impl Sender {
         window_right: Seq,
         paths: Paths<'_>,
     ) -> bool {
+        self.pacer.renew_basis();
         let flight_before = self.board.outstanding_counted();
         let calm = self.recovery.is_open() && self.board.sacked().is_empty();
         let mut change = Change::default();

@@ -73,6 +73,7 @@ impl Sender {
             return self.retransmission_timeout(now, paths);
         }
         if self.detector.expire_reordering(now) {
+            self.keep_rate();
             self.detect_by_time(now, Bytes::ZERO, paths);
         }
         if self.detector.probe_mut().expire(now) {
@@ -119,6 +120,7 @@ impl Sender {
         let may_be_undone = self.recovery.is_open() && self.congestion.capabilities().spurious_timeouts;
         self.remember_window_of_timeout();
         let event = self.loss_event(now, first && !reduced);
+        self.keep_rate();
         self.congestion.on_rto(&event, paths);
         // Losses mean corruption: the link is down rather than full. Asks at a steady pace whether it is back.
         self.timer.expire(now, may_be_undone, self.is_corruption());

@@ -11,12 +11,30 @@ pub(super) struct Pacer {
     held_until: SimTime,
     /// The bucket is empty until then.
     bucket_empty_until: SimTime,
+    /// The rate is still reckoned from this although the window has changed, in hundredths of bytes; 0: from the window.
+    basis: u64,
 }
 
 impl Pacer {
     /// Nothing is held back.
     pub(super) fn new() -> Self {
-        Self { held_until: SimTime::NEVER, bucket_empty_until: SimTime::ZERO }
+        Self { held_until: SimTime::NEVER, bucket_empty_until: SimTime::ZERO, basis: 0 }
+    }
+
+    /// The rate is reckoned from this, in hundredths of bytes, if the window has changed since the last ACK.
+    pub(super) fn basis(&self) -> Option<u64> {
+        (self.basis > 0).then_some(self.basis)
+    }
+
+    /// The window is about to change without an ACK.
+    pub(super) fn keep_basis(&mut self, basis: u64) {
+        self.basis = basis;
+    }
+
+    /// An ACK: the rate follows the window.
+    #[inline]
+    pub(super) fn renew_basis(&mut self) {
+        self.basis = 0;
     }
 
     /// When it releases what it holds back; `NEVER` while it holds nothing.

@@ -8,8 +8,8 @@ use crate::config::PacingRule;
 use crate::tcp::send_buffer::{MIN_QUANTUM, send_quantum};
 
 /// Slow start is over for Linux pacing when the window has reached half of ssthresh; gains in percent.
-const SLOW_START_GAIN: u128 = 200;
-const AVOIDANCE_GAIN: u128 = 120;
+const SLOW_START_GAIN: u64 = 200;
+const AVOIDANCE_GAIN: u64 = 120;
 /// Least rate: a sender always gets a segment out eventually.
 const BYTE_PER_SECOND: BitsPerSecond = BitsPerSecond(8);
 
@@ -89,17 +89,32 @@ impl Sender {
 
     /// The rate of its pacer, or the one at which Linux would pace a controller without one: twice the window per
     /// smoothed round trip in slow start, else 1.2 times. `None` (unlimited) before the first round-trip sample
-    /// (choice D-02).
+    /// (choice D-02). It follows the window with the next ACK.
+    ///
+    /// Source: Linux, `tcp_update_pacing_rate`, which `tcp_ack` calls, and nothing that changes the window by time.
     pub fn pacing_rate_estimate(&self) -> Option<BitsPerSecond> {
         let srtt = self.rtt.srtt()?.max(Nanos(1));
         if self.congestion.capabilities().pacing {
             return self.congestion.pacing_rate().map(|rate| rate.max(BYTE_PER_SECOND));
         }
+        let basis = self.pacer.basis().unwrap_or_else(|| self.rate_basis());
+        let rate = u128::from(basis) * 8 * 1_000_000_000 / 100 / u128::from(srtt.0);
+        Some(BitsPerSecond(u64::try_from(rate).unwrap_or(u64::MAX)).max(BYTE_PER_SECOND))
+    }
+
+    /// Bytes in a round trip at the rate, in hundredths.
+    fn rate_basis(&self) -> u64 {
         let cwnd = self.congestion.cwnd();
         let gain = if cwnd < self.congestion.ssthresh() / 2 { SLOW_START_GAIN } else { AVOIDANCE_GAIN };
-        let window = u128::from(cwnd.max(self.board.outstanding_counted()));
-        let rate = window * 8 * 1_000_000_000 * gain / 100 / u128::from(srtt.0);
-        Some(BitsPerSecond(u64::try_from(rate).unwrap_or(u64::MAX)).max(BYTE_PER_SECOND))
+        cwnd.max(self.board.outstanding_counted()).saturating_mul(gain)
+    }
+
+    /// The window is about to change without an ACK, and the rate stays.
+    #[cold]
+    pub(super) fn keep_rate(&mut self) {
+        if self.pacer.basis().is_none() {
+            self.pacer.keep_basis(self.rate_basis());
+        }
     }
 }
 
@@ -107,11 +122,13 @@ impl Sender {
 mod tests {
     use std::sync::Arc;
 
-    use congestion::{Registry, Setup};
+    use congestion::{Paths, Registry, Setup};
     use registry::Options;
 
     use super::*;
-    use crate::config::TcpConfig;
+    use crate::config::{IdleRestart, TcpConfig};
+    use crate::seq::Seq;
+    use crate::tcp::segment::TcpSegment;
 
     fn sender(config: Arc<TcpConfig>, name: &str) -> Sender {
         let row = *Registry::builtin().get(name).unwrap();
@@ -139,6 +156,42 @@ mod tests {
             sender.on_established(SimTime::ZERO, Bytes(65_535), Some(Nanos::from_millis(600)), false);
             assert_eq!(sender.pacing_rate_estimate(), Some(BitsPerSecond(expected)), "{ssthresh}");
             assert_eq!(sender.pacing_rate(), None);
+        }
+    }
+
+    /// Neither a timeout nor a restart after idling asks for another rate: the next ACK does.
+    #[test]
+    fn the_estimate_follows_the_window_with_the_next_ack() {
+        let rate = |cwnd: u64, gain: u64| Some(BitsPerSecond(cwnd * 8 * 10 * gain / 100));
+        for idle in [false, true] {
+            let config = TcpConfig::default().with(|c| c.window.idle_restart = IdleRestart::Initial);
+            let mut sender = sender(Arc::new(config), "newreno");
+            sender.on_established(SimTime::ZERO, Bytes(65_535), Some(Nanos::from_millis(100)), false);
+            let full = sender.mss();
+            let ack = |sender: &mut Sender, ms: u64, segments: u64| {
+                let ack = TcpSegment { ack: Seq(1) + Bytes(segments * full), ..TcpSegment::default() };
+                let right = ack.ack + Bytes(65_535);
+                sender.on_ack(SimTime(ms * 1_000_000), (&ack, None), right, Paths::ALONE);
+            };
+            sender.write(Bytes(10 * full));
+            while sender.next(SimTime::ZERO).is_some() {}
+            if idle {
+                ack(&mut sender, 100, 10);
+                sender.write(Bytes(full));
+                let grown = sender.controlled_cwnd();
+                assert!(grown > 10 * full && sender.pacing_rate_estimate() == rate(grown, 200));
+                assert!(sender.next(SimTime(9_000_000_000)).is_some(), "after idling");
+                assert_eq!(sender.controlled_cwnd(), 10 * full);
+                assert_eq!(sender.pacing_rate_estimate(), rate(grown, 200));
+                ack(&mut sender, 9100, 11);
+                assert!(sender.pacing_rate_estimate() < rate(grown, 200), "the window is smaller");
+            } else {
+                sender.on_timeout(SimTime(2_000_000_000), Paths::ALONE);
+                assert_eq!(sender.controlled_cwnd(), full);
+                assert_eq!(sender.pacing_rate_estimate(), rate(10 * full, 200));
+                ack(&mut sender, 2100, 10);
+                assert!(sender.pacing_rate_estimate() < rate(10 * full, 200));
+            }
         }
     }
 

@@ -24,6 +24,7 @@ impl Sender {
         let Some(policy) = self.policy.as_deref_mut().filter(|policy| policy.reads(signal)) else {
             return false;
         };
+        self.pacer.renew_basis();
         let flight_before = self.board.outstanding_counted();
         let mut change = Change::default();
         let ack = segment.ack;

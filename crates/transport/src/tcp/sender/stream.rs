@@ -77,6 +77,7 @@ impl Sender {
 
     /// Halves the window, and the threshold if the window had reached it (Raiciu et al., NSDI 2012, section 4).
     pub fn penalise(&mut self) {
+        self.keep_rate();
         let (cwnd, ssthresh, mss) = (self.congestion.cwnd(), self.congestion.ssthresh(), self.send.mss());
         let threshold = (cwnd >= ssthresh).then(|| Bytes((ssthresh / 2).max(2 * mss)));
         self.congestion.set_window(Bytes((cwnd / 2).max(mss)), threshold);

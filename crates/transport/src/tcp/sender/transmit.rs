@@ -221,6 +221,7 @@ impl Sender {
         // TCP transmits what it queues at once. MPTCP fills the buffers of a subflow first, and each asks.
         let asked =
             if self.send.is_mapped() { self.send.unsent().div_ceil(QUEUED_AT_ONCE.0).max(1) } else { 1 };
+        self.keep_rate();
         self.congestion.on_idle_restart(now, restart(rule, cwnd, initial, asked * timeouts_over(idle, rto)));
     }
 

@@ -96,6 +96,7 @@ impl Sender {
         let una = segment.ack;
         let advanced = una > self.send.una();
         if advanced {
+            self.pacer.renew_basis();
             let flight_before = self.board.outstanding_counted();
             let acked = self.board.ack_clean(una);
             self.send.acknowledge(una);
