@@ -250,6 +250,9 @@ def test_the_command_writes_captures_beside_the_tables(ropewalk: Ropewalk, tmp_p
     assert f"captures in {out}/capture/" in done.stdout
     assert [path.name for path in (out / "capture").iterdir()] == ["seed-1.pcapng"]
     assert rw.Results.read(out).captures == {1: out / "capture" / "seed-1.pcapng"}
+    whole = (out / "capture" / "seed-1.pcapng").read_bytes()
+    assert ropewalk("run", str(file), "--seed", "1", "--capture", "--out", str(out)).returncode == 0
+    assert (out / "capture" / "seed-1.pcapng").read_bytes() == whole, "both ends are the default"
     # A later run without a capture leaves none that would pass for its own.
     assert ropewalk("run", str(file), "--seed", "2", "--out", str(out)).returncode == 0
     assert list((out / "capture").iterdir()) == []

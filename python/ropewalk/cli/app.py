@@ -108,8 +108,11 @@ def app() -> None:
 )
 @click.option(
     "--capture",
-    metavar="WHERE",
-    help="With --out, write packets as pcapng, in DIR/capture/: both (ends of all flows), a node or a link.",
+    is_flag=False,
+    flag_value="both",
+    metavar="[WHERE]",
+    help="With --out, write packets as pcapng, in DIR/capture/: both (ends of all flows; "
+    "the default), a node or a link.",
 )
 @click.option(
     "--snap",

@@ -78,8 +78,11 @@ OUT = click.option("--out", callback=directory, metavar="DIR", help="Write resul
 @click.option("--plots", is_flag=True, help="With --out, draw the plots as PNG, in DIR/plots/.")
 @click.option(
     "--capture",
-    metavar="WHERE",
-    help="With --out, write packets as pcapng, in DIR/capture/: both (ends of all flows), a node or a link.",
+    is_flag=False,
+    flag_value="both",
+    metavar="[WHERE]",
+    help="With --out, write packets as pcapng, in DIR/capture/: both (ends of all flows; "
+    "the default), a node or a link.",
 )
 @click.option(
     "--snap",

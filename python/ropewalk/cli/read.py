@@ -97,7 +97,8 @@ def anonymise(files: tuple[Path, ...], out: Path) -> None:
         out.unlink(missing_ok=True)
         fail("no TCP packet could be read", RUN_FAILED)
     others = f"; {done.left_out} others are left out" if done.left_out else ""
-    tell(f"{done.written} TCP packets without addresses, payload and keys in {out}{others}")
+    packets = "TCP packet" if done.written == 1 else "TCP packets"
+    tell(f"{done.written} {packets} without addresses, payload and keys in {out}{others}")
 
 
 def execute(order: ReadOrder) -> None:
