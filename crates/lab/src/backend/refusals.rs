@@ -28,6 +28,16 @@ impl Refusals {
         });
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// In the place of the refusals after the first `kept`, that of one key which decides all of theirs.
+    pub(super) fn replace_from(&mut self, kept: usize, part: Part, rule: Rule) {
+        self.0.truncate(kept);
+        self.add(part, rule);
+    }
+
     pub(super) fn into_list(self) -> Vec<Unsupported> {
         self.0
     }

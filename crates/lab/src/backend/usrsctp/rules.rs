@@ -22,12 +22,14 @@ const FLOW_RULES: &[Rule] = &[
     COMPARE,
     APP,
     KIND,
+    PROFILE,
     SCHEDULER,
     RETRANSMISSION,
     SPLIT_BY,
     WINDOW_UPDATE,
     REDUCTIONS,
     RESCHEDULING,
+    FAST_RETRANSMIT,
     COOKIE,
     EAGER,
     TIMER_DEFECTS,
@@ -56,6 +58,10 @@ pub(super) const COMPARE: Rule = rule("compare_paths", "false");
 pub(super) const APP: Rule =
     rule("app", "bulk, without a `size` or with a multiple of `message`, and no other option");
 pub(super) const KIND: Rule = rule("transport.kind", "\"sctp\" or \"cmt-sctp\"");
+pub(super) const PROFILE: Rule = rule(
+    "transport.profile",
+    "\"freebsd\" with timer_defects = \"both\", or each key of it as the library has it",
+);
 pub(super) const SCHEDULER: Rule = rule("transport.scheduler", "\"roundrobin_pass\"");
 pub(super) const SPLIT_BY: Rule = rule("transport.buffer_split_by", "\"flight\"");
 pub(super) const WINDOW_UPDATE: Rule = rule("transport.window_update", "\"v2\"");

@@ -32,6 +32,9 @@ fn keys_without_counterpart_are_refused() {
     assert_eq!(refused(&without), ["transport.idle_decay", "app"]);
     let tcp = TEXT.split("[flow.transport]").next().unwrap().to_owned() + "transport = { kind = \"tcp\" }";
     assert_eq!(refused(&tcp), ["transport.kind"]);
+    // One key in the place of all that another profile decides.
+    let rfc = TEXT.replace("profile = \"freebsd\"\ntimer_defects = \"both\"\n", "");
+    assert_eq!(refused(&rfc), ["transport.profile"]);
     let burst = TEXT.to_owned() + "burst = \"packets\"\n";
     assert_eq!(refused(&burst), ["transport.burst"]);
 }

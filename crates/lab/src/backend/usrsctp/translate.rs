@@ -20,6 +20,8 @@ use super::rules;
 use super::settings::{Association, Cmt, Settings, Traffic};
 use crate::backend::refusals::Refusals;
 
+/// Keys of another profile that are refused one by one; more are the profile's.
+const FEW: usize = 2;
 const MILLISECOND: Nanos = Nanos::from_millis(1);
 /// The program has a buffer of this size for one message.
 const LARGEST_MESSAGE: Bytes = Bytes(1 << 20);
@@ -122,7 +124,8 @@ fn frames(part: Part, app: &Choice<apps::Apps>, message: Bytes, refused: &mut Re
 
 /// Settings of both ends, the size of messages, and whether they are unordered.
 fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option<(Settings, (Bytes, bool))> {
-    let Transport { profile: _, tcp: _, congestion, mptcp: _, sctp, udp: _ } = transport;
+    let Transport { profile, tcp: _, congestion, mptcp: _, sctp, udp: _ } = transport;
+    let kept = refused.count();
     let Some(scenario::model::Associations { config, scheduler, single_homed: _ }) = sctp else {
         refused.add(part, rules::KIND);
         return None;
@@ -172,6 +175,9 @@ fn settings(part: Part, transport: &Transport, refused: &mut Refusals) -> Option
         sysctls,
         ..Settings::default()
     };
+    if profile != "freebsd" && refused.count() > kept + FEW {
+        refused.replace_from(kept, part, rules::PROFILE);
+    }
     Some((settings, (message, unordered)))
 }
 
