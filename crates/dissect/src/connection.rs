@@ -78,6 +78,17 @@ pub(crate) enum Join {
     Path,
 }
 
+/// How a subflow ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ending {
+    /// When the first FIN or RST of either end was seen.
+    pub(crate) closed: Option<u64>,
+    /// A RST was seen.
+    pub(crate) reset: bool,
+    /// The reason of MP_TCPRST.
+    pub(crate) reason: Option<u8>,
+}
+
 /// One subflow at one place. Arrays are by end, the one that opened it first.
 #[derive(Clone, Debug)]
 pub(crate) struct Subflow {
@@ -99,13 +110,9 @@ pub(crate) struct Subflow {
     pub(crate) stray: bool,
     /// MP_FAIL was seen.
     pub(crate) failed: bool,
-    /// A RST, and the reason of MP_TCPRST.
-    pub(crate) reset: bool,
     /// MP_JOIN of an end asks for a backup.
     pub(crate) backup: bool,
-    /// The first FIN or RST of either end.
-    pub(crate) closed: Option<u64>,
-    pub(crate) reason: Option<u8>,
+    pub(crate) ending: Ending,
     /// With SCTP: state that only its paths have.
     pub(crate) on_path: Option<Box<[OnPath; 2]>>,
 }
@@ -126,10 +133,8 @@ impl Subflow {
             last: at,
             stray: false,
             failed: false,
-            reset: false,
             backup: false,
-            closed: None,
-            reason: None,
+            ending: Ending::default(),
             on_path: None,
         }
     }

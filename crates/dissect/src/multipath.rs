@@ -130,7 +130,7 @@ impl Reading {
                 self.subflows[index].backup |= backup;
             }
             Mptcp::FastClose { .. } => self.connections[connection].aborted = true,
-            Mptcp::Reset { reason, .. } => self.subflows[index].reason = Some(reason),
+            Mptcp::Reset { reason, .. } => self.subflows[index].ending.reason = Some(reason),
             // RFC 8684 section 3.7: without a RST it asks for a fallback.
             Mptcp::Fail { .. } => self.subflows[index].failed = true,
             _ => {}

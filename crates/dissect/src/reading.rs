@@ -292,7 +292,7 @@ impl Reading {
                 direction.course.waiting.begin(at);
                 stream.course.waiting.begin(at);
             }
-            if subflow.reset {
+            if subflow.ending.reset {
                 direction.course.waiting.reset(at);
                 continue;
             }
@@ -431,9 +431,9 @@ fn note_handshake(subflow: &mut Subflow, at: u64, end: usize, header: &TcpHeader
     if let Some(step) = step {
         subflow.handshake[step].get_or_insert(at);
     }
-    subflow.reset |= has(TcpFlags::RST);
+    subflow.ending.reset |= has(TcpFlags::RST);
     if has(TcpFlags::FIN) || has(TcpFlags::RST) {
-        subflow.closed.get_or_insert(at);
+        subflow.ending.closed.get_or_insert(at);
     }
     subflow.last = at;
 }

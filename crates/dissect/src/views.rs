@@ -346,7 +346,7 @@ impl<'a> SubflowView<'a> {
 
     /// It was reset.
     pub fn is_reset(&self) -> bool {
-        self.subflow.reset
+        self.subflow.ending.reset
     }
 
     /// It joined as a backup, as one of its ends asked.
@@ -356,12 +356,12 @@ impl<'a> SubflowView<'a> {
 
     /// When its first FIN or RST was seen, in seconds from the first packet of all.
     pub fn closed(&self) -> Option<f64> {
-        self.subflow.closed.map(|at| self.reading.seconds(at))
+        self.subflow.ending.closed.map(|at| self.reading.seconds(at))
     }
 
     /// The reason code of MP_TCPRST.
     pub fn reset_reason(&self) -> Option<u8> {
-        self.subflow.reason
+        self.subflow.ending.reason
     }
 
     /// Counters of the packets of one end.
