@@ -58,14 +58,15 @@ def test_a_small_receive_buffer_is_the_cause_and_a_larger_one_the_cure(
     done = ropewalk("why", file, "--json")
     assert done.returncode == 0, done.stderr
     [flow] = json.loads(done.stdout)["flows"]
-    assert list(flow) == ["flow", "goodput_bit_s", "budget", "reasons"]
+    assert list(flow) == ["flow", "goodput_bit_s", "measure", "delay_s", "budget", "reasons"]
+    assert (flow["measure"], flow["delay_s"]) == ("goodput", None)
     assert set(flow["budget"]) == LIMITS
     assert sum(flow["budget"].values()) == pytest.approx(1.0)
     reasons = flow["reasons"]
     assert reasons[0]["cause"] == "receive_window"
     assert [one["share"] for one in reasons] == sorted((one["share"] for one in reasons), reverse=True)
     for cure in (cure for reason in reasons for cure in reason["cures"]):
-        assert list(cure) == ["set", "goodput_ratio"]
+        assert list(cure) == ["set", "goodput_ratio", "delay_s"]
         assert cure["goodput_ratio"]["mean"] - cure["goodput_ratio"]["ci95"] > 1.0
     best = next(
         cure for cure in reasons[0]["cures"] if any("receive_buffer_max" in text for text in cure["set"])
@@ -118,7 +119,7 @@ def test_a_planted_problem_is_named_first_and_its_cures_help_under_other_seeds(f
 
 
 def of_seeds(scenario: rw.Scenario, seeds: range) -> dict[int, float]:
-    """Goodput of the first flow, or the inverse of its mean delay; one that delivers nothing gets a bit."""
+    """Goodput of the first flow, or the inverse of its mean delay; 0.001 of a seed that has neither."""
     found = speed(scenario.run(seeds, series=False), Facts.of(scenario).flows[0])
     return {seed: max(found.get(seed, 0.0), 1e-3) for seed in seeds}
 
@@ -160,6 +161,24 @@ def test_the_report_says_what_helps_once_it_was_tried(ropewalk: Ropewalk, tmp_pa
     assert f"ropewalk why {out} writes it again" in refused.stderr
     assert ropewalk("run", file, "--seeds", "2", "--out", out).returncode == 0
     assert not (out / "why.json").exists()
+
+
+def test_pages_are_judged_by_their_delay(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    file = ROOT / "tests" / "why" / "queue-pages.toml"
+    assert ropewalk("run", file, "--seeds", "2", "--out", out).returncode == 0
+    told = ropewalk("why", out, "--effort", "quick")
+    assert told.returncode == 0, told.stderr
+    [flow, other] = json.loads((out / "why.json").read_text(encoding="utf-8"))["flows"]
+    assert (flow["measure"], other["measure"], other["delay_s"]) == ("pages", "goodput", None)
+    cure = flow["reasons"][0]["cures"][0]
+    assert flow["delay_s"] > cure["delay_s"] > 0
+    assert "; pages take" in told.stdout
+    assert ropewalk("report", out).returncode == 0
+    page = (out / "report.html").read_text(encoding="utf-8")
+    pages = page[page.index("<h3>Why:") : page.rindex("<h3>Why:")]
+    assert "times as fast</li>" in pages
+    assert "times the goodput" not in pages
 
 
 GRAPH = """\

@@ -18,7 +18,7 @@ FILE = "why.json"
 
 @dataclass(frozen=True, slots=True)
 class KeptRatio:
-    """Goodput with a change over goodput without it."""
+    """Goodput with a change over goodput without it, or the inverse ratio of the delays."""
 
     mean: float
     ci95: float | None
@@ -47,6 +47,7 @@ class KeptFlow:
     """One flow."""
 
     flow: str
+    measure: str
     budget: dict[str, float]
     reasons: list[KeptReason]
     unproven: list[str]

@@ -30,14 +30,14 @@ Cause: TypeAlias = Literal[
 """Why a flow is as slow as it is. `capacity`: nothing is wrong, the links are full."""
 
 Measure: TypeAlias = Literal["goodput", "messages", "pages"]
-"""Measure that a change has to improve."""
+"""Measure by which a flow is judged: its goodput, or the mean delay of its messages or pages."""
 
 Setting: TypeAlias = "tuple[str, str]"
 """A key of the scenario and its value, as after `--set`."""
 
 
 class RatioDict(TypedDict):
-    """Goodput with a change over goodput without it, under the same seeds."""
+    """Goodput with a change over goodput without it, or the inverse ratio of the delays, seed by seed."""
 
     mean: float
     ci95: float | None
@@ -48,6 +48,8 @@ class CureDict(TypedDict):
 
     set: list[str]
     goodput_ratio: RatioDict
+    delay_s: float | None
+    """None of a goodput."""
 
 
 class ReasonDict(TypedDict):
@@ -78,6 +80,9 @@ class FlowDict(TypedDict):
 
     flow: str
     goodput_bit_s: EstimateDict | None
+    measure: Measure
+    delay_s: float | None
+    """None of a goodput."""
     budget: dict[str, float]
     reasons: list[ReasonDict]
     proxies: NotRequired[list[AtProxyDict]]
@@ -101,17 +106,17 @@ class Cure:
     settings: tuple[Setting, ...]
     """The changed keys and their values."""
     ratio: Estimate
-    """Goodput with the change over goodput without it, seed by seed."""
+    """Goodput with the change over goodput without it, or the inverse ratio of the delays, seed by seed."""
     goodput_bit_s: float
     """Mean with the change."""
     vs_best: float | None = None
     """The same over the goodput of the best path alone; None without such a baseline."""
     costs: dict[str, float] = field(default_factory=dict)
-    """Other flows that it makes slower, and the ratio of their goodput."""
+    """Other flows that it makes slower, and their ratio, each by its own measure."""
     measure: Measure = "goodput"
-    """The ratio is that of the goodput, or of the inverse mean delay of messages or pages."""
+    """Measure of the ratio: the goodput, or the delay of messages or pages."""
     delay_s: float | None = None
-    """Mean delay of these with the change."""
+    """Mean delay of the messages or pages with the change; None of a goodput."""
 
     def overrides(self) -> list[str]:
         """As they stand after `--set`."""
@@ -191,15 +196,17 @@ class FlowDiagnosis:
     unproven: tuple[str, ...] = ()
     """Changes that seem to help and may do so by chance, in words."""
     measure: Measure = "goodput"
-    """Measure that a change has to improve."""
+    """Measure that a change has to improve: the goodput, or the delay of messages or pages."""
     delay_s: float | None = None
-    """Mean delay of its messages or pages."""
+    """Mean delay of its messages or pages; None of a goodput."""
 
     def to_dict(self) -> FlowDict:
         """For JSON."""
         flow = FlowDict(
             flow=self.flow,
             goodput_bit_s=None if self.goodput_bit_s is None else self.goodput_bit_s.to_dict(),
+            measure=self.measure,
+            delay_s=self.delay_s,
             budget=dict(self.budget),
             reasons=[_reason(reason) for reason in self.reasons],
         )
@@ -239,7 +246,7 @@ class Diagnosis:
 
 def _cure(cure: Cure) -> CureDict:
     ratio = RatioDict(mean=cure.ratio.mean, ci95=cure.ratio.ci95)
-    return CureDict(set=cure.overrides(), goodput_ratio=ratio)
+    return CureDict(set=cure.overrides(), goodput_ratio=ratio, delay_s=cure.delay_s)
 
 
 def _reason(reason: Reason) -> ReasonDict:
