@@ -174,7 +174,7 @@ def test_a_wrong_kind_is_named_with_the_one_that_is_taken(name: str, wrong: obje
         (lambda m: m.run.plot.cwnd(run=2), "there is no run 2; seeds: [1]"),
         (lambda m: m.run.plot.write(m.place, "gif"), "suffix: found 'gif'; allowed: png, svg, pdf"),
         (lambda m: LOOSE.study.load(m.place / "study.toml", backend="x"), "allowed: simulator"),
-        (lambda m: LOOSE.study.load(m.place / "study.toml", replications=0), "allowed: 1 to"),
+        (lambda m: LOOSE.study.load(m.place / "study.toml", replications=0), "it lies between 1 and"),
         (lambda m: m.study.run(m.place / "other", executor="x"), "there is no executor 'x'; known: local"),
         (lambda m: m.study.run(m.place / "other", jobs=-1), "jobs is -1: at least 1 is needed"),
         (lambda m: m.done.table("x"), "a table: found 'x'; allowed: runs, flows"),
@@ -218,6 +218,19 @@ def test_a_value_out_of_its_range_is_told_the_range(
 def test_a_missing_file_is_named(call: Callable[[Path], object], tmp_path: Path) -> None:
     with pytest.raises(OSError, match="missing"):
         call(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: LOOSE.st.quantile([1.0], np.zeros(2)), "share is a number, not ndarray"),
+        (lambda: LOOSE.rain.losses(np.zeros((2, 2)), 3.0), "each of levels is a number, not ndarray"),
+        (lambda: LOOSE.read({"a.pcapng": 1}), "files is a list of paths, not dict"),
+    ],
+)
+def test_a_collection_is_no_single_value_and_a_mapping_no_list(call: Callable[[], object], told: str) -> None:
+    with pytest.raises(TypeError, match=told):
+        call()
 
 
 def test_a_missing_capture_is_a_problem(tmp_path: Path) -> None:

@@ -195,7 +195,9 @@ def test_a_pattern_that_fits_nothing_is_noticed(tmp_path: Path, name: str, kind:
 def test_numbers_of_runs_and_workers_that_make_no_sense(tmp_path: Path) -> None:
     path = write_study(tmp_path)
     for replications in (0, -1, 10**7):
-        with pytest.raises(ValueError, match=f"found {replications} replications; allowed: 1 to 1000000"):
+        with pytest.raises(
+            ValueError, match=f"replications is {replications}: it lies between 1 and 1000000"
+        ):
             rw.Study.load(path, replications=replications)
     with pytest.raises(ValueError, match="jobs is 0: at least 1 is needed"):
         rw.Study.load(path).run(tmp_path / "out", jobs=0)

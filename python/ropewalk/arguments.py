@@ -28,6 +28,13 @@ def instance(what: str, allowed: str, kind: type[Kind], found: Any) -> Kind:  # 
     return found
 
 
+def _items(what: str, allowed: str, found: Any) -> list[Any]:  # noqa: ANN401
+    """Several things; one text is not the list of its letters, nor a mapping that of its keys."""
+    if isinstance(found, str | bytes | Mapping) or not isinstance(found, Iterable):
+        _refuse(what, allowed, found)
+    return list(found)
+
+
 def path(what: str, found: Any) -> Path:  # noqa: ANN401
     """The name of a file or a directory.
 
@@ -51,9 +58,7 @@ def paths(what: str, found: Any) -> list[Path]:  # noqa: ANN401
         if Path(found).is_dir():
             cure = f"a directory of results is read by ropewalk.Results.read({one!r})"
         raise TypeError(f"{what} is a list of paths, not one path: {cure}")
-    if isinstance(found, bytes) or not isinstance(found, Iterable):
-        _refuse(what, "a list of paths", found)
-    return [path(f"each of {what}", one) for one in found]
+    return [path(f"each of {what}", one) for one in _items(what, "a list of paths", found)]
 
 
 def text(what: str, found: Any) -> str:  # noqa: ANN401
@@ -71,20 +76,16 @@ def texts(what: str, found: Any) -> list[str]:  # noqa: ANN401
     Raises:
         TypeError: it is one text, or not of texts.
     """
-    if isinstance(found, str | bytes) or not isinstance(found, Iterable):
-        _refuse(what, "a list of str", found)
-    return [text(f"each of {what}", one) for one in found]
+    return [text(f"each of {what}", one) for one in _items(what, "a list of str", found)]
 
 
 def listed(what: str, found: Any) -> list[Any]:  # noqa: ANN401
     """Several things.
 
     Raises:
-        TypeError: it is one, or a mapping.
+        TypeError: it is one thing, or a mapping.
     """
-    if isinstance(found, str | bytes | Mapping) or not isinstance(found, Iterable):
-        _refuse(what, "a list", found)
-    return list(found)
+    return _items(what, "a list", found)
 
 
 def pairs(what: str, found: Any) -> list[tuple[str, str]]:  # noqa: ANN401
@@ -93,10 +94,8 @@ def pairs(what: str, found: Any) -> list[tuple[str, str]]:  # noqa: ANN401
     Raises:
         TypeError: these are no pairs of texts.
     """
-    if isinstance(found, str | bytes | Mapping) or not isinstance(found, Iterable):
-        _refuse(what, "a list of pairs (key, value), both str", found)
     chosen = []
-    for one in found:
+    for one in _items(what, "a list of pairs (key, value), both str", found):
         match one:
             case (str(key), str(value)):
                 chosen.append((key, value))
@@ -146,7 +145,8 @@ def jobs(found: Any) -> int | None:  # noqa: ANN401
 
 
 def _is_number(found: object) -> bool:
-    return hasattr(found, "__float__") or hasattr(found, "__index__")
+    """An array of numpy is one only without dimensions."""
+    return (hasattr(found, "__float__") or hasattr(found, "__index__")) and not getattr(found, "ndim", 0)
 
 
 def number(what: str, found: Any, low: float = -math.inf, high: float = math.inf) -> float:  # noqa: ANN401
@@ -172,9 +172,7 @@ def numbers(what: str, found: Any) -> list[float]:  # noqa: ANN401
         TypeError: it is one number, or not of numbers.
         ValueError: one is not finite.
     """
-    if isinstance(found, str | bytes | Mapping) or not isinstance(found, Iterable):
-        _refuse(what, "a list of numbers", found)
-    given = list(found)
+    given = _items(what, "a list of numbers", found)
     if not all(map(_is_number, given)):
         wrong = next(one for one in given if not _is_number(one))
         _refuse(f"each of {what}", "a number", wrong)

@@ -210,11 +210,7 @@ def write(path: str | Path, at: Series, values: Series, comment: Sequence[str] =
     for time, text, *neighbours in zip(at, rounded, before, after, strict=True):
         if neighbours != [text, text]:
             lines.append(f"{time:.10g},{text}")
-    write_whole(
-        place,
-        ("\n".join(lines) + "\n").encode(errors="backslashreplace"),
-        lasting=False,
-    )
+    write_whole(place, ("\n".join(lines) + "\n").encode(errors="backslashreplace"), lasting=False)
 
 
 def _rain(site: Site, percent: float, rain_rate: float | None) -> float:

@@ -111,8 +111,7 @@ class Scenario:
             TypeError: nothing in a scenario is of this type.
             ValueError: the value nests too deeply, or has integers of thousands of digits.
         """
-        if not isinstance(key, str):
-            raise TypeError(f"a key of a scenario is a str, not {type(key).__name__}")
+        arguments.text("a key of a scenario", key)
         try:
             changed = self.override([(key, toml_value(value))])
         except ScenarioError as error:
@@ -231,8 +230,8 @@ class Scenario:
 
         chosen = choose_seeds(self.seeds if seeds is None else seeds)
         threads = arguments.jobs(jobs) or available_processors()
-        if capture is not None and not isinstance(capture, Capture):
-            raise TypeError(f"a capture is a ropewalk.Capture(directory), not {type(capture).__name__}")
+        if capture is not None:
+            arguments.instance("capture", "a ropewalk.Capture(directory)", Capture, capture)
         with nullcontext() if capture is None else beside(capture) as staged:
             output = self.output(
                 chosen,
@@ -332,7 +331,7 @@ def choose_seeds(seeds: int | Iterable[int]) -> list[int]:
         wanted = range(1, arguments.whole("the number of seeds, where they are not listed,", seeds) + 1)
     # JSON takes no integers of numpy.
     first = itertools.islice(wanted, MAX_REPLICATIONS + 1)
-    chosen = [seed if type(seed) is int else _seed(seed) for seed in first]
+    chosen = [seed if type(seed) is int else arguments.whole("a seed", seed) for seed in first]
     if not 1 <= len(chosen) <= MAX_REPLICATIONS:
         raise ValueError(f"the number of seeds lies between 1 and {MAX_REPLICATIONS}")
     if len(set(chosen)) < len(chosen):
@@ -340,10 +339,6 @@ def choose_seeds(seeds: int | Iterable[int]) -> list[int]:
     if min(chosen) < 0 or max(chosen) > MAX_SEED:
         raise ValueError(f"seeds lie between 0 and {MAX_SEED}")
     return chosen
-
-
-def _seed(found: object) -> int:
-    return arguments.whole("a seed", found)
 
 
 def available_processors() -> int:

@@ -81,10 +81,9 @@ class Study:
         if reading is not None:
             arguments.text("reading", reading)
         arguments.choice("backend", backend, [one["name"] for one in backends.all_backends()])
-        count = None if replications is None else arguments.whole("replications", replications)
-        if count is not None and not 1 <= count <= MAX_REPLICATIONS:
-            raise ValueError(f"found {count} replications; allowed: 1 to {MAX_REPLICATIONS}")
-        stopping = None if count is None else Stopping.fixed(count)
+        stopping = None
+        if replications is not None:
+            stopping = Stopping.fixed(arguments.whole("replications", replications, 1, MAX_REPLICATIONS))
         return cls(plan(file.load(path, reading), sets, stopping, backend))
 
     def run(
