@@ -19,10 +19,12 @@ from ropewalk.cli.measure import import_
 from ropewalk.cli.options import (
     WholeNumber,
     as_json,
+    capture,
     directory,
     executor,
     overrides,
     pairs_of,
+    snap,
     units,
     without_effect,
 )
@@ -106,20 +108,8 @@ def app() -> None:
 @click.option(
     "--trace", is_flag=True, help="Readable event traces, in DIR/trace/ or on stdout without --out."
 )
-@click.option(
-    "--capture",
-    is_flag=False,
-    flag_value="both",
-    metavar="[WHERE]",
-    help="With --out, write packets as pcapng, in DIR/capture/: both (ends of all flows; "
-    "the default), a node or a link.",
-)
-@click.option(
-    "--snap",
-    type=click.IntRange(0, 65_535),
-    metavar="BYTES",
-    help="With --capture, bytes that are kept of a packet; 96 by default, 0: all.",
-)
+@capture
+@snap
 @click.option("--no-clobber", is_flag=True, help="With --out, do not replace earlier results.")
 @click.option("--plots", is_flag=True, help="With --out, draw the plots as PNG, in DIR/plots/.")
 @click.option(

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 import click
 
 from ropewalk import _core
-from ropewalk.cli.options import WholeNumber, as_json, directory, overrides, pairs_of, without_effect
+from ropewalk.cli.options import (
+    WholeNumber,
+    as_json,
+    capture,
+    directory,
+    overrides,
+    pairs_of,
+    snap,
+    without_effect,
+)
 from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, reported
 
 if TYPE_CHECKING:
@@ -76,20 +85,8 @@ OUT = click.option("--out", callback=directory, metavar="DIR", help="Write resul
 @OUT
 @as_json
 @click.option("--plots", is_flag=True, help="With --out, draw the plots as PNG, in DIR/plots/.")
-@click.option(
-    "--capture",
-    is_flag=False,
-    flag_value="both",
-    metavar="[WHERE]",
-    help="With --out, write packets as pcapng, in DIR/capture/: both (ends of all flows; "
-    "the default), a node or a link.",
-)
-@click.option(
-    "--snap",
-    type=click.IntRange(0, 65_535),
-    metavar="BYTES",
-    help="With --capture, bytes that are kept of a packet; 96 by default, 0: all.",
-)
+@capture
+@snap
 def emulate(
     *,
     file: Path,

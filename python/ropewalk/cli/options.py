@@ -66,6 +66,20 @@ overrides = click.option(
     multiple=True,
     help="Change a key, as in flow.upload.transport.congestion=cubic. May be repeated.",
 )
+capture = click.option(
+    "--capture",
+    is_flag=False,
+    flag_value="both",
+    metavar="[WHERE]",
+    help="With --out, write packets as pcapng, in DIR/capture/: both (ends of all flows; "
+    "the default), a node or a link.",
+)
+snap = click.option(
+    "--snap",
+    type=click.IntRange(0, 65_535),
+    metavar="BYTES",
+    help="With --capture, bytes that are kept of a packet; 96 by default, 0: all.",
+)
 
 
 def without_effect(scenario: Scenario) -> Scenario:

@@ -21,7 +21,7 @@ from ropewalk.cli.reporting import (
     tell,
 )
 from ropewalk.cli.tables import NONE, printer
-from ropewalk.numbers import figure
+from ropewalk.numbers import count, figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,8 +97,7 @@ def anonymise(files: tuple[Path, ...], out: Path) -> None:
         out.unlink(missing_ok=True)
         fail("no TCP packet could be read", RUN_FAILED)
     others = f"; {done.left_out} others are left out" if done.left_out else ""
-    packets = "TCP packet" if done.written == 1 else "TCP packets"
-    tell(f"{done.written} {packets} without addresses, payload and keys in {out}{others}")
+    tell(f"{count(done.written, 'TCP packet')} without addresses, payload and keys in {out}{others}")
 
 
 def execute(order: ReadOrder) -> None:
