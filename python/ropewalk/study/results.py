@@ -113,7 +113,7 @@ class StudyResults:
         return self._seeds[self._case(case)]
 
     def _case(self, name: str) -> str:
-        return arguments.choice("a case", name, [entry.case for entry in self.manifest.cases])
+        return arguments.choice("a case", name, self._seeds)
 
     @cached_property
     def _seeds(self) -> dict[str, list[int]]:
