@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.facts import kind, quantity
-from ropewalk.numbers import figure
+from ropewalk.numbers import figure, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,11 +55,12 @@ def outages(facts: Facts, flow: Flow) -> list[str]:
         if is_down(event):
             found.append(f"{event.get('link')} at {at}")
         elif is_blackout(event):
-            found.append(f"{event.get('link')}, which loses everything, at {at}")
+            lost = percent(float(event["set"]["loss"]["probability"]))
+            found.append(f"{event.get('link')}, which loses {lost} of the packets, at {at}")
         elif event.get("do", {}).get("leave"):
             found.append(f"{flow.name} loses {event['do']['leave']} at {at}")
     for way in (*flow.data, *flow.acks):
-        found += [f"{way.name} for {_model(way, key)['outage']} at each hand-over" for key in _handovers(way)]
+        found += [f"{way.name} for {outage} at each hand-over" for outage in _handovers(way).values()]
         if _zeros(way):
             found.append(f"{way.name}, whose rate is 0 at times")
     return found
@@ -69,7 +70,7 @@ def without_outages(facts: Facts, flow: Flow) -> Iterator[tuple[Setting, ...]]:
     """The scenario in which no path goes down; then without anything that comes with an outage."""
     ways = []
     for way in (*flow.data, *flow.acks):
-        ways += [(f"{key}.outage", "0s") for key in _handovers(way)]
+        ways += [(key, "0s") for key in _handovers(way)]
         if rates := _zeros(way):
             ways.append((f"{way.key}.rate.rates", rates))
     changes = list(ways)
@@ -77,33 +78,31 @@ def without_outages(facts: Facts, flow: Flow) -> Iterator[tuple[Setting, ...]]:
     for number, event in enumerate(facts.events):
         moving = (f"event.{number}.at", late(facts))
         if is_down(event):
-            changes.append((f"event.{number}.set.up", "true"))
-            moved.append(moving if len(event["set"]) > 1 else changes[-1])
+            change = (f"event.{number}.set.up", "true")
         elif is_blackout(event):
-            changes.append((f"event.{number}.set.loss", "none"))
-            moved.append(moving if len(event["set"]) > 1 else changes[-1])
+            change = (f"event.{number}.set.loss", "none")
         elif leaves(event):
-            changes.append(moving)
-            moved.append(moving)
+            change = moving
+        else:
+            continue
+        changes.append(change)
+        moved.append(moving if len(event.get("set", {})) > 1 else change)
     yield tuple(changes)
     if moved != changes:
         yield tuple(moved)
 
 
-def _handovers(way: Way) -> list[str]:
-    """Keys of the delay models of a direction that carry nothing for a time after each hand-over."""
+def _handovers(way: Way) -> dict[str, str]:
+    """Keys to the times for which the delay models of a direction carry nothing at each hand-over."""
     delay = way.settings.get("delay")
-    keys = [f"{way.key}.delay"]
+    models = {f"{way.key}.delay": delay}
     if isinstance(delay, list):
-        keys = [f"{way.key}.delay.{number}" for number in range(len(delay))]
-    return [key for key in keys if quantity(_model(way, key).get("outage"))]
-
-
-def _model(way: Way, key: str) -> dict[str, Any]:
-    """The delay model at a key; empty for a constant."""
-    delay = way.settings.get("delay")
-    one = delay[int(key.rpartition(".")[2])] if isinstance(delay, list) else delay
-    return one if isinstance(one, dict) else {}
+        models = {f"{way.key}.delay.{number}": one for number, one in enumerate(delay)}
+    return {
+        f"{key}.outage": str(one["outage"])
+        for key, one in models.items()
+        if isinstance(one, dict) and quantity(one.get("outage"))
+    }
 
 
 def _zeros(way: Way) -> str:
