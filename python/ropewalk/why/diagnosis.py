@@ -190,18 +190,19 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
 def _unproven(bench: Bench, seen: Seen, told: set[Cause]) -> Iterator[str]:
     """Gains that may be chance: of buffers that limit for long, and the largest where nothing is proven."""
     buffers: tuple[Cause, ...] = ("receive_window", "send_buffer")
-    found: dict[Cause, tuple[float, Estimate, Trial]] = {}
+    found: dict[Cause, tuple[Estimate, Trial]] = {}
     for one in candidates(seen.case):
         trial = bench.known(one.settings)
         ratio = trial and bench.ratio(trial, seen.case.flow.name)
         long = one.cause in buffers and seen.case.budget.get(one.cause, 0.0) >= IDLE and not seen.case.ends
         if not trial or not ratio or ratio.n >= SURE or one.cause in told or not (long or not told):
             continue
-        if ratio.mean >= (PROMISING if long else WORTH) and ratio.mean > found.get(one.cause, (0.0,))[0]:
-            found[one.cause] = (ratio.mean, ratio, trial)
+        best = found.get(one.cause)
+        if ratio.mean >= (PROMISING if long else WORTH) and (best is None or ratio.mean > best[0].mean):
+            found[one.cause] = (ratio, trial)
     if not told:
-        found = dict(sorted(found.items(), key=lambda item: -item[1][0])[:1])
-    for cause, (_, ratio, trial) in found.items():
+        found = dict(sorted(found.items(), key=lambda item: -item[1][0].mean)[:1])
+    for cause, (ratio, trial) in found.items():
         change = " ".join(f"--set {key}={value}" for key, value in trial.settings)
         what = "goodput" if measure(bench.base, seen.case.flow) == "goodput" else "speed"
         yield (
