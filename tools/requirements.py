@@ -182,7 +182,7 @@ def objections(kept: dict[Requirement, list[Place]]) -> Iterator[str]:
     """The mistakes of the list."""
     for one, at in kept.items():
         if one.not_kept and one.not_applicable:
-            yield f"{LIST}: departs from it, and is not concerned by it: {one.name}"
+            yield f"{LIST}: has both not_kept and not_applicable: {one.name}"
         if not at and not one.reason:
             yield f"{LIST}: neither test nor code quotes it, and there is no reason: {one.name}"
         if at and one.reason:

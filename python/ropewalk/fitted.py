@@ -44,7 +44,9 @@ LINUX_MAX = 6 << 20
 LONGEST = 120
 """Letters of a name."""
 LATE = 3.0
-"""Round trips after which a subflow is one that joined later, or before which it is one that left."""
+"""A subflow joined late, or left early, if that is more round trips from the start, or the end."""
+LATE_S = 0.2
+"""Time that is added to these, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +255,11 @@ def _path(number: int, flow: Row, row: Row, packets: Packets) -> Path:
         for since, until in gone
     ]
     opened = row["established_s"] - (row["handshake_s"] or 0.0) - start
-    late = number > 1 and opened > LATE * base + 0.2
+    late = number > 1 and opened > LATE * base + LATE_S
     joined = opened if late else None
     left = _left(flow, row, base)
     if left is not None:
-        # Data without an answer is sent again elsewhere, since its address is gone.
+        # The silence after it is that of a closed subflow: its data is sent again on others.
         outages = [(since, until) for since, until in outages if until < left]
     name, backup = f"path{number}", bool(row["backup"])
     return Path(name, row["path"], rate, steps, delay, queue, loss, lost, outages, joined, left, backup)
@@ -266,7 +268,7 @@ def _path(number: int, flow: Row, row: Row, packets: Packets) -> Path:
 def _left(flow: Row, row: Row, base_s: float) -> float | None:
     """When a subflow was closed long before the connection was over, in seconds from its start."""
     closed = row["closed_s"]
-    if closed is None or flow["transport"] != "mptcp" or closed > flow["end_s"] - LATE * base_s - 0.2:
+    if closed is None or flow["transport"] != "mptcp" or closed > flow["end_s"] - LATE * base_s - LATE_S:
         return None
     return float(closed - flow["start_s"])
 
