@@ -39,7 +39,7 @@ pub use eligible::Eligible;
 pub use set::SubflowSet;
 
 /// State of one subflow, for schedulers. The default is a subflow that does not exist. It is flat: a scheduler compares single
-/// figures of subflows, and one that is added later changes no scheduler.
+/// figures of subflows, and a field that is added later changes no scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SubflowView {
     /// Smoothed round-trip time; `None` before the first sample.
@@ -231,8 +231,8 @@ pub struct Needs {
     /// The kernel's way of placing new data: in whole fragments of the send buffer, all of them before anything is sent, with
     /// writers that sleep until a third of the buffer is free.
     pub fragments: bool,
-    /// A transport of messages asks as if it had been called after each write: `unassigned` is what waited before this instant, and without
-    /// that a single message.
+    /// SCTP asks as if the application's writes came one by one: `unassigned` is what waited before the messages that were written
+    /// last; if nothing waited, it is the next message alone.
     pub single_writes: bool,
 }
 

@@ -383,15 +383,15 @@ pub(crate) static TRANSPORT: Section = Section {
         sctp(
             "chunk_overhead",
             size(Bytes(0), Bytes(10_000)),
-            "charged to the receive window for each chunk that is in flight or was not read, beside its data; unless it is 0, the sender charges \
-             the header of the chunk as well, as FreeBSD does",
+            "charged to the receive window beside data: by the sender for each chunk in flight, by the receiver for each that waits for others; \
+             unless it is 0, the sender charges the header of the chunk as well, as FreeBSD does",
         ),
         sctp(
             "eager_sack",
             words(EagerSack::WORDS),
             "packets that are acknowledged at once: none, the first with DATA (RFC 9260 section 5.1), or the first, and whatever is delayed \
-             when any other packet leaves, as in FreeBSD, where a SACK tells the window before the data is read, and another each eighth that \
-             reading frees",
+             when any other packet leaves, as in FreeBSD; then a SACK tells the window from before its data is read, and a further one \
+             follows for each eighth of the buffer that reading frees",
         ),
         sctp(
             "data_is_cookie_ack",
@@ -401,14 +401,15 @@ pub(crate) static TRANSPORT: Section = Section {
         sctp(
             "timer_defects",
             words(TimerDefects::WORDS),
-            "faults of T3-rtx in FreeBSD: SACKs without gaps do not restart it; with concurrent transfer later data restarts it, \
+            "faults of T3-rtx in FreeBSD: SACKs without gaps do not restart it, and only old chunks time out; with concurrent transfer later data restarts it, \
              so that lost retransmissions wait",
         ),
         sctp(
             "fast_retransmit",
             words(FastRetransmit::WORDS),
             "fast retransmissions that leave whatever the window is: a single packet when a path enters fast recovery (RFC 9260 section 7.2.4), or \
-             all, four packets at a time and one after a timeout",
+             all, four packets at a time and one after a timeout; with `sctp` `all` also has the rules of recovery of `reductions = \"each\"`, but \
+             for the number of reductions",
         ),
         sctp("max_burst", integer(1, 1000), "packets of one burst on a path"),
         cmt(
@@ -436,7 +437,8 @@ pub(crate) static TRANSPORT: Section = Section {
             "reductions",
             words(Reductions::WORDS),
             "a path reduces its window once per fast recovery, or as FreeBSD does with each SACK that reports losses; then SACKs that advance \
-             also report chunks that nothing later has overtaken on their path",
+             also report chunks that nothing later has overtaken on their path, and a retransmission has the path that was best when its \
+             chunk was taken for lost",
         ),
         cmt(
             "rescheduling",

@@ -505,7 +505,7 @@ fn new_paths(config: &SctpConfig, congestion: &NewCongestion, paths: Vec<Address
         window: PathWindow::new(
             new_congestion(congestion, &control, (index, count)),
             (chunk, config.burst_unit()),
-            (config.cmt.map_or(Reductions::Once, |cmt| cmt.reductions), config.recovers_as_one()),
+            (config.cmt.map_or(Reductions::Once, |cmt| cmt.reductions), config.recovers_as_freebsd()),
         ),
         timer: PathTimer::new(config.recovery.rto),
         reach: Reachability::new(

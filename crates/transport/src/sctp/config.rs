@@ -86,7 +86,7 @@ pub struct SctpBufferConfig {
     /// User data that has arrived and was not read.
     pub receive: Bytes,
     /// Charged beside user data: by the sender to the window of the peer for each chunk in flight, by the receiver to its own
-    /// for each piece that waits for others.
+    /// for each piece that waits for others. Unless it is 0, the header of a chunk is charged as well, as in FreeBSD.
     pub chunk_overhead: Bytes,
 }
 
@@ -110,8 +110,8 @@ pub enum TimerDefects {
     Absent,
     /// `sctp_timer_start` leaves a running timer alone, and a SACK without gaps after another such one does not stop it
     /// (`sctp_express_handle_sack`): it expires in a healthy transfer.
-    /// Only chunks older than SRTT + 4 RTTVAR are then taken for lost; the timeout doubles in any case, until something is acknowledged
-    /// that was sent once.
+    /// Only chunks older than SRTT + 4 RTTVAR, in whole milliseconds, are then taken for lost; the timeout doubles in any case, until
+    /// something is acknowledged that was sent once. One path at a time, other SACKs restart it if they advance, whatever is the oldest chunk of the path.
     LateRestart,
     /// Concurrent transfer: the timer starts anew whenever CUC says that the path advances, so that a lost
     /// retransmission waits as long as later data flows (`sctp_handle_sack`).
@@ -139,7 +139,8 @@ pub enum FastRetransmit {
     Single,
     /// All that were reported missing, at most four packets at each opportunity, one after a timeout, and then no new data. One path
     /// at a time: a chunk is reported again by data that was sent after its retransmission, and in fast recovery by each SACK that
-    /// advances, whatever was sent when. T3-rtx starts anew with each reduction. FreeBSD does so
+    /// advances, whatever was sent when. T3-rtx starts anew with each reduction. FreeBSD does so, and one path at a time has all of
+    /// [`SctpConfig::recovers_as_freebsd`]
     /// (`sctp_chunk_retransmission`, `sctp_chunk_output`, `sctp_strike_gap_ack_chunks`, `sctp_cwnd_update_after_fr`).
     All,
 }
@@ -153,7 +154,7 @@ pub enum Reductions {
     /// association or the path. Fast recovery is that of the association: it ends when what was sent before the last
     /// reduction is acknowledged, or with a timeout. A SACK that advances in it reports
     /// chunks missing whatever has arrived on their path after them, if anything has. The path of a retransmission is
-    /// chosen when the chunk is taken for lost. FreeBSD does so with concurrent transfer
+    /// chosen when the chunk is taken for lost. FreeBSD does so with concurrent transfer ([`SctpConfig::recovers_as_freebsd`])
     /// (`sctp_cwnd_update_after_fr`, `sctp_cwnd_update_after_sack_common`, `sctp_handle_sack`, `sctp_strike_gap_ack_chunks`).
     Each,
 }
@@ -188,7 +189,8 @@ pub struct CmtConfig {
     pub delayed_ack: bool,
 }
 
-/// The path of a retransmission. Of equal paths the first is chosen, but for [`Reductions::Each`] with windows and thresholds: at random.
+/// The path of a retransmission. Of equal paths the first is chosen; with [`Reductions::Each`] one of those with equal windows or thresholds
+/// is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetransmissionPolicy {
     /// RTX-SAME: that of the last transmission, as long as it is active.
@@ -333,9 +335,17 @@ pub enum MaxBurst {
 }
 
 impl SctpConfig {
-    /// Fast recovery is that of the association, and a SACK counts for the windows by itself: FreeBSD
-    /// (`sctp_handle_sack`).
-    pub fn recovers_as_one(&self) -> bool {
+    /// Loss recovery has all the rules of FreeBSD: [`Reductions::Each`] with concurrent transfer, [`FastRetransmit::All`] without it.
+    ///
+    /// * Fast recovery is that of the association. A SACK changes the windows by what it acknowledges alone, if it advances, and opens
+    ///   them before it reduces them (`sctp_handle_sack`, `sctp_cwnd_update_after_sack_common`).
+    /// * Gap blocks do not count for chunks that wait to be sent again; what acknowledges such a chunk counts for the path on which it
+    ///   would leave (`sctp_process_segment_range`).
+    /// * Only later chunks of the same path report a chunk missing; in fast recovery each SACK that advances does, too
+    ///   (`sctp_strike_gap_ack_chunks`).
+    /// * The path of a retransmission is chosen when the chunk is taken for lost. T3-rtx chooses anew for chunks that wait for its path
+    ///   (`sctp_mark_all_for_resend`).
+    pub fn recovers_as_freebsd(&self) -> bool {
         match self.cmt {
             Some(cmt) => cmt.reductions == Reductions::Each,
             None => self.recovery.fast_retransmit == FastRetransmit::All,

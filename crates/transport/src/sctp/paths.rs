@@ -20,7 +20,7 @@ pub struct Paths {
     /// PMDCS.
     chunk: Bytes,
     /// Fast recovery of the association lasts until all TSNs before this one are acknowledged; only with
-    /// [`SctpConfig::recovers_as_one`](crate::sctp::config::SctpConfig::recovers_as_one).
+    /// [`SctpConfig::recovers_as_freebsd`](crate::sctp::config::SctpConfig::recovers_as_freebsd).
     pub recovery: Option<Tsn>,
     /// The last SACK had gap blocks.
     pub saw_gaps: bool,

@@ -19,7 +19,7 @@ pub struct News {
     pub acked: Bytes,
     /// The cumulative TSN has advanced.
     pub advanced: bool,
-    /// Fast recovery ends with it, and it counts already.
+    /// It ends fast recovery of the association, and opens the window already.
     pub recovers: bool,
     /// Chunks have arrived that were sent once.
     pub once: bool,
@@ -47,7 +47,7 @@ pub struct PathWindow {
     recovery: Option<Tsn>,
     /// Reductions in fast recovery.
     reductions: Reductions,
-    /// A SACK that advances counts for itself alone.
+    /// A SACK counts for itself alone, and only if it advances: [`SctpConfig::recovers_as_freebsd`].
     forgets: bool,
     /// The timer has expired, and nothing was acknowledged since.
     timed_out: bool,
@@ -61,7 +61,7 @@ pub struct PathWindow {
 
 impl PathWindow {
     /// Nothing in flight. `chunk` is PMDCS, `burst_unit` what a packet counts where bursts are limited; `forgets`: a SACK counts for
-    /// itself, and only if it advances (`sctp_cwnd_update_after_sack_common`).
+    /// itself alone, and only if it advances (`sctp_cwnd_update_after_sack_common`).
     pub fn new(
         control: Box<dyn CongestionControl>,
         (chunk, burst_unit): (Bytes, Bytes),

@@ -163,7 +163,7 @@ impl Association {
         let delays = self.config.cmt.is_some_and(|cmt| cmt.delayed_ack);
         let urgent = repeated || dropped || !delays && (had_gap || self.received.has_gap());
         self.sack.on_packet(now, id, urgent);
-        // Data that is complete now, and was not read.
+        // Until it is read, data that is complete counts with the overhead of its chunks.
         let overhead = self.config.buffers.chunk_overhead * (pieces - self.reassembly.pieces());
         self.reader.unread = (now, self.receive_window().saturating_sub(overhead));
         self.life.on_data(self.received.next());
@@ -218,7 +218,7 @@ impl Association {
             self.paths.on_answer();
         }
         self.peer_window = Bytes(u64::from(sack.window));
-        let as_one = self.config.recovers_as_one();
+        let freebsd = self.config.recovers_as_freebsd();
         // `sctp_express_handle_sack`.
         let saw_gaps = std::mem::replace(&mut self.paths.saw_gaps, !sack.gaps.is_empty());
         let express = sack.gaps.is_empty() && !saw_gaps;
@@ -226,16 +226,16 @@ impl Association {
         for (id, news) in self.paths.ids().zip(&mut news) {
             self.note_answer(now, id, news, (advanced, express));
             // CUC: with concurrent transfer each path has a cumulative TSN of its own.
-            news.news.advanced |= advanced && (self.config.cmt.is_none() || as_one);
+            news.news.advanced |= advanced && (self.config.cmt.is_none() || freebsd);
             news.news.recovers = recovers;
         }
-        if as_one {
+        if freebsd {
             self.grow(now, &news);
         }
         if let Some((lowest, highest)) = arrived {
             self.strike(now, sack, (advanced, Some(lowest), highest), &mut news);
         }
-        if !as_one {
+        if !freebsd {
             self.grow(now, &news);
         } else if recovers {
             self.end_recovery();
@@ -266,7 +266,7 @@ impl Association {
     /// Fast recovery of a path ends by the cumulative TSN, with concurrent transfer by that of the path.
     fn end_recoveries(&mut self, next: Tsn) {
         let concurrent = self.config.cmt.is_some();
-        if self.config.recovers_as_one() {
+        if self.config.recovers_as_freebsd() {
             return;
         }
         for id in self.paths.ids() {
@@ -301,14 +301,14 @@ impl Association {
     /// Marks the chunks that a SACK acknowledges. Returns the lowest and the highest TSN that were not acknowledged before.
     fn mark_arrivals(&mut self, now: SimTime, sack: &Sack, news: &mut [PathNews]) -> Option<(Tsn, Tsn)> {
         let mut arrived: Option<(Tsn, Tsn)> = None;
-        let as_one = self.config.recovers_as_one();
+        let freebsd = self.config.recovers_as_freebsd();
         let Self { outqueue, paths, .. } = self;
         let mut note = |tsn: Tsn, sent: &Sent| {
             // `sctp_process_segment_range`: a gap block says nothing more of a chunk that waits to be sent again.
-            if as_one && sent.fate == Fate::Missing && tsn >= sack.next {
+            if freebsd && sent.fate == Fate::Missing && tsn >= sack.next {
                 return;
             }
-            let id = if as_one { sent.path_now() } else { sent.path };
+            let id = if freebsd { sent.path_now() } else { sent.path };
             let (path, news) = (paths.get_mut(id), &mut news[id.index()]);
             let length = sent.chunk.length();
             if sent.fate == Fate::InFlight {
@@ -319,14 +319,14 @@ impl Association {
                     news.news.acked += length;
                 }
                 news.oldest_acked |= news.oldest == Some(tsn);
-            } else if as_one {
+            } else if freebsd {
                 news.news.acked += length;
             }
             news.news.once |= sent.transmissions == 1;
             news.cumulative |= tsn < sack.next;
             news.news.advanced |= news.pseudo.contains(&Some(tsn));
             // A chunk that two paths have carried says nothing of those that either has lost. FreeBSD takes it for news of the last.
-            if as_one || sent.has_one_carrier() {
+            if freebsd || sent.has_one_carrier() {
                 news.highest = news.highest.max(Some(tsn));
             }
             if let Some(sample) = path.timer.on_acked(now, tsn) {
@@ -391,15 +391,15 @@ impl Association {
         let alone = highest_on.iter().flatten().count() == 1;
         // Split fast retransmit: only a later chunk of the same path that has arrived reports one missing. DAC: a SACK that
         // covers several packets of one path counts as many.
-        let as_one = config.recovers_as_one();
+        let freebsd = config.recovers_as_freebsd();
         let recovering = paths.iter().any(|path| path.window.in_recovery());
-        let recovering = if as_one { paths.recovery.is_some() } else { recovering };
+        let recovering = if freebsd { paths.recovery.is_some() } else { recovering };
         // `sctp_strike_gap_ack_chunks`: in fast recovery a SACK that advances reports all that is missing, a second time as well.
-        let loose = as_one && recovering && advanced;
-        let repeats = |sent: &Sent| as_one && config.cmt.is_none() && (loose || highest >= sent.fast_until);
+        let loose = freebsd && recovering && advanced;
+        let repeats = |sent: &Sent| freebsd && config.cmt.is_none() && (loose || highest >= sent.fast_until);
         let reports = |tsn: Tsn, sent: &Sent| match config.cmt {
             _ if sent.barred || sent.fast && !repeats(sent) => 0,
-            None if !as_one => 1,
+            None if !freebsd => 1,
             _ if highest_on[sent.path.index()].is_none() => 0,
             _ if highest_on[sent.path.index()] <= Some(tsn) && !loose => 0,
             Some(cmt) if cmt.delayed_ack && alone && lowest.is_some_and(|lowest| tsn < lowest) => {
@@ -409,9 +409,10 @@ impl Association {
         };
         // In fast recovery a SACK that advances reports all that is missing.
         let reported = sack.gaps.blocks(sack.next).last().map_or(highest, |block| block.end);
-        let end = if recovering && advanced && (config.cmt.is_none() || as_one) { reported } else { highest };
+        let end =
+            if recovering && advanced && (config.cmt.is_none() || freebsd) { reported } else { highest };
         let mut lost = |tsn: Tsn, sent: &mut Sent| {
-            if as_one {
+            if freebsd {
                 let policy = config.cmt.map(|cmt| cmt.retransmission);
                 let again_on = policy.map(|policy| paths.draw_for_retransmission(policy, sent.path));
                 (sent.again_on, sent.barred) = (again_on.or(Some(sent.path)), config.cmt.is_some());
@@ -423,7 +424,8 @@ impl Association {
         };
         outqueue.strike(end, config.recovery.missing_reports, reports, &mut lost);
         self.paths.refresh_views();
-        let spared = as_one && self.config.cmt.is_none() && recovering;
+        // `sctp_cwnd_update_after_fr`: one path at a time, the window is reduced once in a recovery.
+        let spared = freebsd && self.config.cmt.is_none() && recovering;
         for (id, news) in self.paths.ids().zip(news) {
             if !news.lost {
                 continue;
@@ -439,7 +441,7 @@ impl Association {
                 path.timer.restart(now);
             }
             self.fast.on_missing(id);
-            if as_one && reduced {
+            if freebsd && reduced {
                 self.paths.recovery = Some(self.outqueue.unsent());
             }
         }
@@ -498,11 +500,11 @@ impl Association {
         // A peer without window answers probes, or is busy: no error of the path.
         let probe = self.peer_window < self.config.packet.payload
             && self.outqueue.in_flight() == self.outqueue.bytes();
-        let as_one = self.config.recovers_as_one();
+        let freebsd = self.config.recovers_as_freebsd();
         let policy = self.config.cmt.map(|cmt| cmt.retransmission);
-        let other = policy.filter(|_| as_one).map(|policy| self.paths.draw_for_retransmission(policy, id));
+        let other = policy.filter(|_| freebsd).map(|policy| self.paths.draw_for_retransmission(policy, id));
         let other = other.unwrap_or(self.paths.alternate(id));
-        if as_one {
+        if freebsd {
             self.end_recovery();
         }
         self.paths.refresh_views();
@@ -521,11 +523,11 @@ impl Association {
         // `sctp_mark_all_for_resend`: only another timeout sends it a third time, unless it stays on its path.
         let barred = self.config.cmt.is_some() || other != id;
         let move_over = |sent: &mut Sent| {
-            if as_one {
+            if freebsd {
                 (sent.fast, sent.barred, sent.again_on) = (false, barred, Some(other));
             }
         };
-        if as_one {
+        if freebsd {
             outqueue.give_up_missing(id, latest, move_over);
         }
         outqueue.give_up_path(id, latest, |tsn, sent| {
