@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use testkit::setups::scheduler;
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
-    BufferSplit, CmtConfig, FastRetransmit, MaxBurst, Occupancy, Reductions, Rescheduling,
+    BufferSplit, CmtConfig, EagerSack, FastRetransmit, MaxBurst, Occupancy, Reductions, Rescheduling,
     RetransmissionPolicy, TimerDefects, WindowUpdate,
 };
 use transport::sctp::schedules;
@@ -63,9 +63,11 @@ prop_compose! {
         cmt in proptest::option::of(any_cmt()),
         path_limit in 0u32..6,
         (nr_sack, overhead, defects, all) in (any::<bool>(), 0u64..300, 0usize..4, any::<bool>()),
+        eager in prop_oneof![Just(EagerSack::Never), Just(EagerSack::First), Just(EagerSack::WithDepartures)],
     ) -> SctpConfig {
         let mut config = patient();
         config.sack.every = every;
+        config.sack.eager = eager;
         config.streams.message = Bytes(message);
         config.buffers.receive = Bytes(buffer.max(2 * message));
         config.window.burst = burst;

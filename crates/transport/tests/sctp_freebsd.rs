@@ -1,0 +1,92 @@
+//! Rules of FreeBSD that the profile `freebsd` has, as conversations with a scripted peer.
+
+use testkit::association::{self, leaving_by_path};
+use testkit::setups::sctp_end;
+use transport::Role;
+use transport::packet::{Body, Packet, PathId};
+use transport::sctp::chunk::{AddressList, Control, Cookie, DataChunk, DataChunks, Init, SctpPacket};
+use transport::sctp::config::EagerSack;
+use transport::sctp::tsn::{StreamId, Tag, Tsn};
+use transport::sctp::{Association, SctpConfig, UserMessage};
+use units::{Bytes, SimTime};
+
+/// Tag of the scripted peer.
+const PEER: Tag = Tag(77);
+/// Tag of the end under test, as `sctp_end` sets it for clients.
+const OWN: Tag = Tag(0x0102_0304);
+
+fn at(ms: u64) -> SimTime {
+    SimTime::from_millis(ms)
+}
+
+fn hears(end: &mut Association, now: SimTime, control: Control, data: DataChunks) -> Vec<SctpPacket> {
+    let tag = if matches!(control, Control::Init(_)) { Tag::NONE } else { OWN };
+    association::hears(end, now, SctpPacket { tag, control, data })
+}
+
+/// A client with one path, whose handshake is complete at 40 ms and whose peer has this window.
+fn established(config: &SctpConfig, window: u32) -> Association {
+    let mut client = Association::new(sctp_end(config, "sctp", 1, Role::Client));
+    client.open();
+    leaving_by_path(&mut client, at(0));
+    let peer = Init { tag: PEER, window, streams: 10, addresses: AddressList::new([0].into_iter()) };
+    let cookie = Cookie { own: PEER, peer, made: at(10), ..Cookie::default() };
+    hears(&mut client, at(20), Control::InitAck(peer, cookie), DataChunks::default());
+    hears(&mut client, at(40), Control::CookieAck, DataChunks::default());
+    client
+}
+
+/// Four chunks of 1000 bytes arrive. Returns the windows that SACKs tell, before the application reads and after that; all after it with `reads_first`.
+fn windows(eager: EagerSack, reads_first: bool) -> [Vec<u32>; 2] {
+    let mut config = SctpConfig::default();
+    config.sack.eager = eager;
+    config.streams.message = Bytes(1000);
+    (config.buffers.receive, config.buffers.chunk_overhead) = (Bytes(16_000), Bytes(256));
+    let mut client = established(&config, 100_000);
+    let mut data = DataChunks::default();
+    for tsn in 0..4 {
+        assert!(data.push(Tsn(tsn), DataChunk { len: 1000, unordered: true, ..DataChunk::default() }));
+    }
+    let body = Body::Sctp(SctpPacket { tag: OWN, control: Control::None, data });
+    client.on_packet(at(50), &Packet { path: PathId::FIRST, body, ..Packet::default() });
+    let told = |client: &mut Association| {
+        let sacks =
+            leaving_by_path(client, at(50)).into_iter().filter_map(|(_, packet)| match packet.control {
+                Control::Sack(sack) => Some(sack.window),
+                _ => None,
+            });
+        sacks.collect()
+    };
+    let before = if reads_first { Vec::new() } else { told(&mut client) };
+    client.read(Bytes(4000));
+    [before, told(&mut client)]
+}
+
+/// `sctp_sack_check` sends before the application reads. Then `sctp_user_rcvd` tells of each eighth of the buffer that reading frees, in
+/// whole messages: two of them, 2512 bytes.
+#[test]
+fn a_sack_tells_the_window_before_data_is_read_and_others_that_reading_opens_it() {
+    assert_eq!(windows(EagerSack::WithDepartures, true), [vec![], vec![10_976, 13_488, 16_000]]);
+    assert_eq!(windows(EagerSack::First, true), [vec![], vec![16_000]]);
+    // The window of 12,000 bytes has room for a packet: other ends are silent.
+    assert_eq!(windows(EagerSack::WithDepartures, false), [vec![10_976], vec![16_000]]);
+    assert_eq!(windows(EagerSack::First, false), [vec![12_000], vec![]]);
+}
+
+/// `sctp_total_flight_increase` charges a chunk with its header and the overhead, and a chunk needs room for its header.
+#[test]
+fn chunk_headers_fill_the_window_of_the_peer_where_chunks_have_an_overhead() {
+    let sent = |overhead, window| {
+        let mut config = SctpConfig::default();
+        config.buffers.chunk_overhead = Bytes(overhead);
+        let mut client = established(&config, window);
+        (0..3).for_each(|_| {
+            client.send(UserMessage { stream: StreamId(0), unordered: false, size: Bytes(1452) })
+        });
+        let packets = leaving_by_path(&mut client, at(50));
+        packets.iter().filter(|(_, packet)| !packet.data.is_empty()).count()
+    };
+    let three = 2 * (1452 + 256 + 16) + 1452 + 16;
+    assert_eq!([sent(256, three), sent(256, three - 1)], [3, 2]);
+    assert_eq!([sent(0, 3 * 1452), sent(0, 3 * 1452 - 1)], [3, 2]);
+}
