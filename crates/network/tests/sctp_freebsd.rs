@@ -78,7 +78,7 @@ fn goodput_shares_and_retransmissions_are_those_of_the_library() {
     let (cmt, split) = ("kind = \"cmt-sctp\"\n", "buffer_split = \"both\"\n");
     for (equal, keys, [goodput, share, again]) in [
         (true, "kind = \"sctp\"\n".to_owned() + &buffers("1MiB"), [9.67, 1.0, 0.258]),
-        (true, cmt.to_owned() + &buffers("1MiB"), [19.05, 0.502, 0.232]),
+        (true, cmt.to_owned() + &buffers("1MiB"), [18.81, 0.502, 0.235]),
         (true, format!("{cmt}congestion = \"rpv2\"\n{}", buffers("1MiB")), [18.03, 0.5, 0.174]),
         (false, "kind = \"sctp\"\n".to_owned() + &buffers("64KiB"), [9.61, 1.0, 0.0]),
         (false, format!("{cmt}{split}{}", buffers("64KiB")), [2.87, 0.751, 0.0]),
@@ -103,7 +103,8 @@ fn goodput_shares_and_retransmissions_are_those_of_the_library() {
 
 /// One path, 256 KiB: slow start ends with every second pair of packets lost, and then each SACK that advances reports what was sent
 /// again as missing once more, so that hundreds of retransmissions fill the queue (`sctp_strike_gap_ack_chunks`). Goodput, packets
-/// sent again in percent and timeouts are those of the library over the same links (`--backend usrsctp`).
+/// sent again in percent and timeouts are those of the library over the same links (`--backend usrsctp`). Nothing is drawn at random, so
+/// the bounds are narrow: 0.5 % of the goodput, 5 % of the retransmissions, no timeout more or less.
 #[test]
 fn the_storm_of_retransmissions_after_slow_start_is_that_of_the_library() {
     for (delay, [goodput, again, timeouts]) in [
@@ -162,8 +163,9 @@ fn flow(name: &str, ends: [&str; 2], app: &str, keys: &str) -> String {
         + keys
 }
 
-/// Two paths over GEO with losses: goodput within 10 % and retransmissions within 35 % of the library over the same links, which slow start
-/// decides from seed to seed.
+/// Two paths over GEO with losses: goodput within 10 % and retransmissions within 35 % of the library over the same links. The bound of the
+/// retransmissions is wide because a few drops of slow start cause most of them: runs of the library have 2.0 to 4.2 % with `sctp`, and 0.1 to
+/// 7.3 % with `rpv2`.
 #[test]
 fn two_lossy_paths_over_geo() {
     let path = |name: &str| {
@@ -184,7 +186,9 @@ fn two_lossy_paths_over_geo() {
     }
 }
 
-/// Video over WLAN and 3G: each message goes to the other path, and what the WLAN loses goes to the 3G.
+/// Video over WLAN and 3G: each message goes to the other path, and what the WLAN loses goes to the 3G. The share of the WLAN is within 0.01
+/// of that of the library over the same links, since it follows from these rules; retransmissions are within 15 %, as draws of the losses
+/// are apart.
 #[test]
 fn video_over_wlan_and_3g() {
     let links = "duration = \"81s\"\n\
@@ -206,7 +210,7 @@ fn video_over_wlan_and_3g() {
 }
 
 /// One association with two paths beside one with a single path on a shared link: the ratio of their goodput within 15 % of the library over
-/// the same links, which has 1.81 [1.58, 2.14].
+/// the same links, whose eight runs have 1.58 to 2.14 and a mean of 1.81. Four starts of the rival are as many runs.
 #[test]
 fn beside_a_plain_association_on_a_shared_link() {
     let mut text = "duration = \"80s\"\n".to_owned();
