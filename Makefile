@@ -130,9 +130,10 @@ reproduce: build
 validate: build
 	@$(BIN)/python validation/validate.py $(ARGS)
 
-# The real SCTP stack over links of the simulator, against recorded runs of it elsewhere; finished runs are in
-# results/validation-sctp: make validate-sctp ARGS="--only 'equal/*' --seeds 6"
-validate-sctp: $(VENV)/.requirements usrsctp
+# The profile `freebsd` beside the real SCTP stack, then that stack over links of the simulator, against recorded runs of it elsewhere;
+# finished runs are in results/validation-sctp. The second alone: make validate-sctp ARGS="--only 'equal/*' --seeds 6"
+validate-sctp: build usrsctp
+	@$(if $(ARGS),,$(BIN)/python validation/sctp_profile.py)
 	@$(BIN)/python validation/sctp.py $(ARGS)
 
 # The simulator beside the kernel of this machine, forty minutes as root: make compare ARGS="k1 k2"

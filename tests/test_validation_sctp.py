@@ -1,10 +1,11 @@
-"""The comparison of the real SCTP stack with its recorded runs: the record and the page."""
+"""The real SCTP stack beside its recorded runs, and the profile `freebsd` beside it: records and pages."""
 
 import tomllib
 
 import pytest
 
 import sctp
+import sctp_profile
 
 with sctp.RECORD.open("rb") as file:
     RECORDED = tomllib.load(file)
@@ -33,3 +34,30 @@ def test_draws_lie_in_their_ranges_and_seed_0_has_the_middle(seed: int) -> None:
     assert text == sctp.scenario(group, seed)
     assert ('delay = "20.0000ms"' in text) == (seed == 0)
     assert text.count("[[path]]") == 2
+
+
+def test_the_tables_of_the_profile_are_those_of_the_record() -> None:
+    cure = "fix: python validation/sctp_profile.py --page"
+    assert sctp_profile.PAGE.read_text(encoding="utf-8") == sctp_profile.page(), cure
+
+
+@pytest.mark.parametrize("row", sctp_profile.rows(), ids=sctp_profile.name)
+def test_the_first_run_of_each_row_is_that_of_the_record(row: sctp_profile.Row) -> None:
+    found = sctp_profile.recorded()[sctp_profile.name(row)]
+    assert [len(found[figure]) for figure in row["figures"]] == [row["runs"]] * len(row["figures"])
+    run = sctp_profile.ours(row, 0)
+    told = {figure: found[figure][0] for figure in row["figures"]}
+    assert told == {figure: round(run[figure], 4) for figure in row["figures"]}, "run `make validate-sctp`"
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "said"),
+    [
+        ([9.67, 9.67, 9.67], [9.67, 9.67, 9.67], "0 %"),
+        ([9.0, 8.0, 9.5], [9.4, 9.3, 9.6], "-4 %, in the spread"),
+        ([8.9, 8.4, 9.3], [9.42, 9.35, 9.59], "-6 %"),
+        ([9.94, 9.92, 9.95], [9.96, 9.96, 9.96], "-0.2 %"),
+    ],
+)
+def test_differences_from_the_library(here: list[float], there: list[float], said: str) -> None:
+    assert sctp_profile.difference(here, there) == said
