@@ -111,7 +111,10 @@ fn the_storm_of_retransmissions_after_slow_start_is_that_of_the_library() {
         ("10ms", [9.582, 3.556, 14.0]),
         ("15ms", [9.513, 3.825, 12.0]),
         ("20ms", [9.415, 3.734, 17.0]),
+        ("35ms", [8.570, 2.416, 16.0]),
         ("50ms", [9.076, 0.255, 14.0]),
+        // Two timeouts move chunks to the other path: T3-rtx of the first then starts with the next SACK.
+        ("80ms", [5.651, 0.326, 17.0]),
     ] {
         let path = |name: &str, rate: u32, delay: &str| {
             format!(
@@ -163,9 +166,9 @@ fn flow(name: &str, ends: [&str; 2], app: &str, keys: &str) -> String {
         + keys
 }
 
-/// Two paths over GEO with losses: goodput within 10 % and retransmissions within 35 % of the library over the same links. The bound of the
-/// retransmissions is wide because a few drops of slow start cause most of them: runs of the library have 2.0 to 4.2 % with `sctp`, and 0.1 to
-/// 7.3 % with `rpv2`.
+/// Two paths over GEO with losses: goodput within 10 % and retransmissions within 35 % of the library over the same links, eight runs each. The
+/// bound of the retransmissions is wide because a few drops of slow start cause most of them: runs of the library have 2.0 to 6.2 % with `sctp`,
+/// and 0.1 to 7.3 % with `rpv2`.
 #[test]
 fn two_lossy_paths_over_geo() {
     let path = |name: &str| {
@@ -173,14 +176,14 @@ fn two_lossy_paths_over_geo() {
             "[[path]]\nname = \"{name}\"\nboth = {{ rate = \"5Mbit/s\", delay = \"280ms\", queue = \"234p\", loss = {{ kind = \"packet\", probability = 0.001 }} }}\n"
         )
     };
-    for (congestion, [goodput, again]) in [("sctp", [1.59, 2.98]), ("rpv2", [0.91, 4.18])] {
+    for (congestion, [goodput, again]) in [("sctp", [1.55, 3.55]), ("rpv2", [0.96, 4.46])] {
         let keys = format!("kind = \"cmt-sctp\"\ncongestion = \"{congestion}\"\n{}", buffers("4MB"));
         let text = "duration = \"120s\"\n".to_owned()
             + &path("a")
             + &path("b")
             + &flow("f", ["terminal", "server"], "\"bulk\"", &keys);
-        let runs = [1, 2, 3, 4].map(|seed| figures(&run(&text, seed), 120.0));
-        let mean = |index: usize| runs.iter().map(|run| run[index]).sum::<f64>() / 4.0;
+        let runs = [0, 1, 2, 3, 4, 5, 6, 7].map(|seed| figures(&run(&text, seed), 120.0));
+        let mean = |index: usize| runs.iter().map(|run| run[index]).sum::<f64>() / 8.0;
         let near = (mean(0) / goodput - 1.0).abs() < 0.1 && (mean(2) / again - 1.0).abs() < 0.35;
         assert!(near, "{congestion}: {runs:?}, the library has {goodput} and {again}");
     }

@@ -345,6 +345,8 @@ impl SctpConfig {
     ///   (`sctp_strike_gap_ack_chunks`).
     /// * The path of a retransmission is chosen when the chunk is taken for lost. T3-rtx chooses anew for chunks that wait for its path
     ///   (`sctp_mark_all_for_resend`).
+    /// * When T3-rtx has expired it does not run until a packet leaves on its path or a SACK arrives, so that chunks that move to another
+    ///   path leave it without its doubled timeout (`sctp_t3rxt_timer`, `sctp_handle_sack`).
     pub fn recovers_as_freebsd(&self) -> bool {
         match self.cmt {
             Some(cmt) => cmt.reductions == Reductions::Each,

@@ -111,6 +111,22 @@ impl Paths {
         self.get(id).reach.is_active() || self.in_use() == id
     }
 
+    /// T3-rtx runs where data is in flight (`sctp_handle_sack`, `sctp_express_handle_sack`).
+    pub fn assure_timers(&mut self, now: SimTime) {
+        for path in &mut self.list {
+            if path.window.flight() > Bytes::ZERO && path.timer.expires().is_never() {
+                path.timer.restart(now);
+            }
+        }
+    }
+
+    /// The same where no timer runs: after T3-rtx nothing could leave (`sctp_timeout_handler`).
+    pub fn assure_a_timer(&mut self, now: SimTime) {
+        if self.list.iter().all(|path| path.timer.expires().is_never()) {
+            self.assure_timers(now);
+        }
+    }
+
     /// Time has passed: paths whose time of waiting is over may send again.
     pub fn unblock(&mut self, now: SimTime) {
         for path in self.list.iter_mut().filter(|path| path.blocked_until <= now) {

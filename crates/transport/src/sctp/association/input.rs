@@ -237,8 +237,11 @@ impl Association {
         }
         if !freebsd {
             self.grow(now, &news);
-        } else if recovers {
-            self.end_recovery();
+        } else {
+            if recovers {
+                self.end_recovery();
+            }
+            self.paths.assure_timers(now);
         }
         self.end_recoveries(sack.next);
         self.check();
@@ -535,7 +538,8 @@ impl Association {
             path.window.left(sent.chunk.length(), true);
             path.timer.forget(tsn);
         });
-        if path.window.flight() > Bytes::ZERO {
+        // `sctp_t3rxt_timer` starts no timer: the next packet on the path or the next SACK does.
+        if path.window.flight() > Bytes::ZERO && !freebsd {
             path.timer.restart(now);
         }
         // Chunks that have timed out are no fast retransmissions.

@@ -52,6 +52,9 @@ impl Association {
             .or_else(|| self.sack_alone(now));
         let Some(Draft { path, body, offset, again }) = draft else {
             self.outgoing.settle();
+            if self.config.recovers_as_freebsd() && !self.life.is_over() {
+                self.paths.assure_a_timer(now);
+            }
             return Departure::NOTHING;
         };
         self.sack.on_departure();
