@@ -1,19 +1,11 @@
 //! CUBIC: the window is a cubic function of the time since the last loss, hence almost independent of the
 //! round-trip time.
 //!
-//! Source: RFC 9438 section 4 (equations 1 to 4, fast convergence, timeout); RFC 9406 for the optional HyStart++;
-//! net/ipv4/tcp_cubic.c of Linux 6.x for HyStart as Linux has it, and for the growth that goes with it: by a twentieth of
-//! the window per round trip at least while no loss has said how large it may be (`bictcp_update`), so that a slow start that
-//! has ended early is made up for.
-//! Units: segments and seconds inside the formulas, as printed; bytes at the surface. All state variables carry the
-//! names of RFC 9438 section 4.1.2.
-//! The growth per ACK is multiplied by the segments that it acknowledges (D-03), so that delayed ACKs do not halve it;
-//! one ACK counts for at most one window.
-//! A stage of congestion avoidance starts with the first ACK that finds cwnd >= ssthresh and the window full; that
-//! ACK starts the clock of `W_cubic` and the count of `W_est`. It ends with a congestion event or a timeout, and also
+//! Source: RFC 9438 (fast convergence, timeout; growth in avoidance: `cubic/rfc9438.rs`); RFC 9406 for the optional HyStart++;
+//! net/ipv4/tcp_cubic.c of Linux 6.x for growth and HyStart as Linux has them (`cubic/linux.rs`, `hystart_linux.rs`).
+//! Units: segments and seconds inside the formulas, as printed; bytes at the surface.
+//! A stage of congestion avoidance ends with a congestion event or a timeout, and also
 //! when the window is cut from outside (idle restart, end of recovery, penalty): the next stage is drawn from there.
-//! Application-limited time does not count: `t_epoch` moves on by each interval between ACKs that ends with an ACK
-//! that did not find the window full, and by the silence before an idle restart.
 //! Deviation: where the sender takes back a reduction that proves spurious, it restores cwnd and ssthresh, but not `W_max` (section
 //! 4.9.2).
 //! Deviation: there is no separate reduction for ECN; a mark is a congestion event like a loss.
@@ -22,12 +14,18 @@ use registry::{OptionKind, OptionSpec, Options};
 use units::{Bytes, Nanos, SimTime};
 
 use crate::hystart::HyStart;
-use crate::hystart_linux::{LinuxHyStart, Watched};
+use crate::hystart_linux::{INFINITE, LinuxHyStart, Watched};
 use crate::reno::{RenoWindow, may_grow};
 use crate::{Ack, Algorithm, CongestionControl, Extensions, Loss, Paths, Restart, Setup, Window};
 
+mod linux;
+mod rfc9438;
+
+use linux::Acked;
+
 const FROM_CWND: &str = "cwnd";
 const FROM_FLIGHT: &str = "flight";
+const RFC9438: &str = "rfc9438";
 const LINUX: &str = "linux";
 
 const OPTIONS: &[OptionSpec] = &[
@@ -54,6 +52,12 @@ const OPTIONS: &[OptionSpec] = &[
         OptionKind::FlagOr(&[LINUX]),
         "false",
         "leave slow start before a loss: true: HyStart++, in the first slow start; linux: as Linux does",
+    ),
+    OptionSpec::new(
+        "growth",
+        OptionKind::Choice(&[RFC9438, LINUX]),
+        RFC9438,
+        "congestion avoidance by RFC 9438, or as Linux does",
     ),
     OptionSpec::new(
         "ssthresh_from",
@@ -95,6 +99,15 @@ pub(crate) enum Detection {
     Linux,
 }
 
+/// Whose congestion avoidance it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GrowthRule {
+    /// RFC 9438 sections 4.2 to 4.5.
+    Rfc9438,
+    /// `bictcp_update` of Linux.
+    Linux,
+}
+
 /// Parameters of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CubicConfig {
@@ -106,6 +119,8 @@ pub(crate) struct CubicConfig {
     pub fast_convergence: bool,
     /// How slow start ends before a loss.
     pub hystart: Detection,
+    /// How the window grows in avoidance.
+    pub growth: GrowthRule,
     /// RFC 9438 section 4.6.
     pub ssthresh_from: ReducedFrom,
 }
@@ -122,6 +137,10 @@ impl CubicConfig {
                 LINUX => Detection::Linux,
                 _ => Detection::None,
             },
+            growth: match options.choice("growth").as_str() {
+                LINUX => GrowthRule::Linux,
+                _ => GrowthRule::Rfc9438,
+            },
             ssthresh_from: match options.choice("ssthresh_from").as_str() {
                 FROM_CWND => ReducedFrom::Cwnd,
                 FROM_FLIGHT => ReducedFrom::Flight,
@@ -137,34 +156,24 @@ impl Default for CubicConfig {
     }
 }
 
-/// One stage of congestion avoidance.
-#[derive(Clone, Copy, Debug)]
-struct Stage {
-    /// Start, moved on by application-limited time.
-    t_epoch: SimTime,
-    /// Until here application-limited time has been taken out.
-    last_ack: SimTime,
-    /// Seconds until the cubic function is back at W_max.
-    k: f64,
-    /// Window of a Reno flow with the same average, in segments.
-    w_est: f64,
-}
-
 /// CUBIC on one path.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     window: RenoWindow,
     config: CubicConfig,
-    /// alpha_cubic: Reno growth per round trip that goes with beta.
-    alpha: f64,
-    /// Segments before the last reduction; 0: the next stage sets it to its first window.
+    /// Segments before the last reduction; 0: there was none since the start or the last timeout.
     w_max: f64,
-    /// Segments when ssthresh was set; 0 before that.
-    cwnd_prior: f64,
-    stage: Option<Stage>,
+    avoidance: Avoidance,
     exit: Exit,
-    /// No loss since the start or the last timeout has said how large the window may be.
-    unexplored: bool,
+    /// Smallest sample since the start or the last timeout, as Linux takes it; `INFINITE` before.
+    delay_min: Nanos,
+}
+
+/// State of growth in congestion avoidance.
+#[derive(Clone, Debug)]
+enum Avoidance {
+    Rfc9438(rfc9438::Growth),
+    Linux(linux::Growth),
 }
 
 /// State of what ends slow start before a loss does.
@@ -176,9 +185,6 @@ enum Exit {
     Linux(LinuxHyStart),
 }
 
-/// Growth per segment while nothing is known of the path, with HyStart of Linux: 5 % per round trip.
-const EXPLORING: f64 = 1.0 / 20.0;
-
 /// Delay samples in the second after the start of a stage are not taken.
 const YOUNG_STAGE: Nanos = Nanos::from_secs(1);
 
@@ -187,16 +193,17 @@ impl Cubic {
     pub fn new(setup: &Setup, config: CubicConfig) -> Self {
         Self {
             window: RenoWindow::new(setup),
-            alpha: 3.0 * (1.0 - config.beta) / (1.0 + config.beta),
             w_max: 0.0,
-            cwnd_prior: 0.0,
-            stage: None,
+            avoidance: match config.growth {
+                GrowthRule::Rfc9438 => Avoidance::Rfc9438(rfc9438::Growth::new(config.c, config.beta)),
+                GrowthRule::Linux => Avoidance::Linux(linux::Growth::new(config.c, config.beta)),
+            },
             exit: match config.hystart {
                 Detection::None => Exit::AtLoss,
                 Detection::PlusPlus => Exit::PlusPlus(HyStart::new()),
                 Detection::Linux => Exit::Linux(LinuxHyStart::new(setup.paced)),
             },
-            unexplored: true,
+            delay_min: INFINITE,
             config,
         }
     }
@@ -208,126 +215,117 @@ impl Cubic {
     fn check(&self) {
         self.window.check();
         debug_assert!(self.w_max >= 0.0 && self.w_max.is_finite(), "W_max {}", self.w_max);
-        if let Some(stage) = &self.stage {
-            debug_assert!(stage.k >= 0.0, "K {}: a stage starts at or below W_max", stage.k);
-            debug_assert!(stage.t_epoch <= stage.last_ack, "a stage begins before its last ACK: {stage:?}");
-            debug_assert!(stage.w_est > 0.0, "the estimate of Reno is empty: {stage:?}");
+        match &self.avoidance {
+            Avoidance::Rfc9438(growth) => growth.check(),
+            Avoidance::Linux(growth) => growth.check(),
         }
     }
 
-    fn slow_start(&mut self, ack: &Ack) {
-        let Exit::PlusPlus(hystart) = &mut self.exit else {
-            return self.window.grow(ack);
+    /// Takes the ACK into the least round-trip time and shows it to HyStart of Linux, before the window grows by it.
+    fn watch(&mut self, ack: &Ack) {
+        let begun = self.avoidance.begun();
+        let Some(rtt) = ack.rtt.filter(|_| begun.is_none_or(|begun| ack.now.since(begun) >= YOUNG_STAGE)) else {
+            return;
         };
-        if may_grow(ack) {
-            self.window.cwnd += hystart.increment(ack.acked, self.window.mss);
-        }
-        if hystart.on_ack(ack) {
-            self.window.ssthresh = self.window.cwnd;
-            self.exit = Exit::AtLoss;
-        }
-    }
-
-    /// HyStart of Linux looks at every ACK before the window grows by it.
-    fn watch_slow_start(&mut self, ack: &Ack) {
-        let young_stage = self.stage.is_some_and(|stage| ack.now.since(stage.t_epoch) < YOUNG_STAGE);
+        self.delay_min = self.delay_min.min(rtt.max(Nanos(1)));
         let watched = Watched {
             segments: self.segments(),
             bytes: self.window.cwnd,
             in_slow_start: self.window.in_slow_start(),
-            young_stage,
+            delay_min: self.delay_min,
         };
         if let Exit::Linux(hystart) = &mut self.exit
-            && hystart.on_ack(ack, &watched)
+            && hystart.on_sample(ack, rtt, &watched)
         {
             self.window.ssthresh = self.window.cwnd;
         }
     }
 
-    fn avoid(&mut self, ack: &Ack) {
-        let acked = self.window.acked_in_avoidance(ack.acked) / self.window.mss;
-        let cwnd = self.segments();
-        let Some(mut stage) = self.stage else {
-            let stage = self.start_stage(ack.now, cwnd);
-            self.stage = Some(stage);
-            self.window.cwnd += self.cubic_increment(stage.k, 0.0, ack, cwnd) * acked * self.window.mss;
-            return self.explore(cwnd, acked);
-        };
-        // Once W_est is back at the window before the loss, Reno grows by a whole segment (section 4.3).
-        let alpha = if stage.w_est >= self.cwnd_prior { 1.0 } else { self.alpha };
-        stage.w_est += alpha * acked / cwnd;
-        stage.last_ack = ack.now;
-        self.stage = Some(stage);
-        let t = ack.now.since(stage.t_epoch).as_secs_f64();
-        if self.w_cubic(stage.k, t) < stage.w_est {
-            self.window.cwnd = self.window.cwnd.max(stage.w_est * self.window.mss);
-        } else {
-            self.window.cwnd += self.cubic_increment(stage.k, t, ack, cwnd) * acked * self.window.mss;
+    fn slow_start(&mut self, ack: &Ack) {
+        if let Exit::PlusPlus(hystart) = &mut self.exit {
+            if may_grow(ack) {
+                self.window.cwnd += hystart.increment(ack.acked, self.window.mss);
+            }
+            if hystart.on_ack(ack) {
+                self.window.ssthresh = self.window.cwnd;
+                self.exit = Exit::AtLoss;
+            }
+            return;
         }
-        self.explore(cwnd, acked);
-    }
-
-    /// Linux lets the window grow by a twentieth per round trip at least until a loss has shown its limit.
-    fn explore(&mut self, cwnd: f64, acked: f64) {
-        if self.unexplored && matches!(self.exit, Exit::Linux(_)) {
-            self.window.cwnd = self.window.cwnd.max((cwnd + EXPLORING * acked) * self.window.mss);
+        self.window.grow(ack);
+        // An ACK that passes ssthresh belongs to slow start as a whole; in Linux the rest of it to avoidance.
+        let surplus = self.window.cwnd - self.window.ssthresh;
+        if surplus > 0.0 && matches!(self.avoidance, Avoidance::Linux(_)) {
+            self.window.cwnd = self.window.ssthresh;
+            self.avoid(ack, Bytes(surplus as u64));
         }
     }
 
-    fn start_stage(&mut self, now: SimTime, cwnd_epoch: f64) -> Stage {
-        // No maximum to return to (slow start without loss, timeout), or already beyond it: convex from here.
-        self.w_max = self.w_max.max(cwnd_epoch);
-        if self.cwnd_prior <= 0.0 {
-            self.cwnd_prior = cwnd_epoch;
+    /// Grows by `acked` bytes of an ACK that found the window full.
+    fn avoid(&mut self, ack: &Ack, acked: Bytes) {
+        match &mut self.avoidance {
+            Avoidance::Rfc9438(growth) => growth.on_ack(&mut self.window, &mut self.w_max, ack),
+            Avoidance::Linux(growth) => {
+                let delay_min = if self.delay_min == INFINITE { Nanos::ZERO } else { self.delay_min };
+                growth.on_ack(&mut self.window, self.w_max, &Acked { now: ack.now, bytes: acked, delay_min });
+            }
         }
-        let k = libm::cbrt((self.w_max - cwnd_epoch) / self.config.c);
-        Stage { t_epoch: now, last_ack: now, k, w_est: cwnd_epoch }
-    }
-
-    /// Equation 1, in segments.
-    fn w_cubic(&self, k: f64, t: f64) -> f64 {
-        let d = t - k;
-        self.config.c * d * d * d + self.w_max
-    }
-
-    /// Where the window should be one round trip later, in segments.
-    fn target(&self, k: f64, t: f64, srtt: f64, cwnd: f64) -> f64 {
-        debug_assert!(t >= 0.0, "{t} s into the stage");
-        self.w_cubic(k, t + srtt).clamp(cwnd, 1.5 * cwnd)
-    }
-
-    /// Growth per acknowledged segment, in segments (sections 4.4 and 4.5).
-    fn cubic_increment(&self, k: f64, t: f64, ack: &Ack, cwnd: f64) -> f64 {
-        (self.target(k, t, ack.srtt.as_secs_f64(), cwnd) - cwnd) / cwnd
     }
 
     /// Remembers the window before a reduction and returns the new ssthresh in bytes.
     fn note_reduction(&mut self, loss: &Loss) -> f64 {
-        let cwnd = self.segments();
-        self.cwnd_prior = cwnd;
-        self.w_max = if self.config.fast_convergence && cwnd < self.w_max {
-            cwnd * (1.0 + self.config.beta) / 2.0
-        } else {
-            cwnd
+        let reduced = match self.config.ssthresh_from {
+            ReducedFrom::Auto if loss.cwnd_limited => self.window.cwnd,
+            ReducedFrom::Auto => self.window.at_loss(loss),
+            ReducedFrom::Cwnd => self.window.cwnd,
+            ReducedFrom::Flight => loss.flight.as_f64(),
         };
-        debug_assert!(
-            self.w_max <= self.cwnd_prior,
-            "W_max {} above the window {cwnd} at the loss",
-            self.w_max
-        );
-        let from_cwnd = match self.config.ssthresh_from {
-            ReducedFrom::Auto => loss.cwnd_limited,
-            ReducedFrom::Cwnd => true,
-            ReducedFrom::Flight => return self.config.beta * loss.flight.as_f64(),
-        };
-        self.config.beta * if from_cwnd { self.window.cwnd } else { self.window.at_loss(loss) }
+        let (cwnd, mss, beta) = (self.segments(), self.window.mss, self.config.beta);
+        let converges = self.config.fast_convergence;
+        match &mut self.avoidance {
+            Avoidance::Rfc9438(growth) => {
+                growth.cwnd_prior = cwnd;
+                self.w_max = if converges && cwnd < self.w_max { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+                beta * reduced
+            }
+            Avoidance::Linux(growth) => {
+                let cwnd = libm::floor(cwnd);
+                self.w_max = if converges && cwnd < self.w_max { growth.half_way(cwnd) } else { cwnd };
+                growth.reduced(reduced / mss) * mss
+            }
+        }
     }
 
     /// The present stage and the first slow start are over.
     fn end_stage(&mut self) {
-        self.stage = None;
+        self.avoidance.end_stage();
         if let Exit::PlusPlus(_) = self.exit {
             self.exit = Exit::AtLoss;
+        }
+    }
+}
+
+impl Avoidance {
+    fn end_stage(&mut self) {
+        match self {
+            Self::Rfc9438(growth) => growth.stage = None,
+            Self::Linux(growth) => growth.end_stage(),
+        }
+    }
+
+    /// Start of the present stage.
+    fn begun(&self) -> Option<SimTime> {
+        match self {
+            Self::Rfc9438(growth) => growth.stage.map(|stage| stage.t_epoch),
+            Self::Linux(growth) => growth.stage.map(|stage| stage.epoch_start),
+        }
+    }
+
+    /// Seconds from the start of the present stage to its plateau.
+    fn k(&self) -> Option<f64> {
+        match self {
+            Self::Rfc9438(growth) => growth.stage.map(|stage| stage.k),
+            Self::Linux(growth) => growth.stage.map(|stage| stage.k),
         }
     }
 }
@@ -336,15 +334,16 @@ impl Extensions for Cubic {}
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
-        if let Exit::Linux(_) = self.exit {
-            self.watch_slow_start(ack);
+        self.watch(ack);
+        if let Avoidance::Linux(growth) = &mut self.avoidance {
+            growth.exclude_silence(ack);
         }
         if self.window.in_slow_start() {
             self.slow_start(ack);
         } else if may_grow(ack) {
-            self.avoid(ack);
-        } else if let Some(stage) = &mut self.stage {
-            stage.exclude_until(ack.now);
+            self.avoid(ack, ack.acked);
+        } else if let Avoidance::Rfc9438(growth) = &mut self.avoidance {
+            growth.exclude_until(ack.now);
         }
         self.check();
     }
@@ -353,7 +352,6 @@ impl CongestionControl for Cubic {
         let ssthresh = self.note_reduction(loss);
         self.window.reduce_to(ssthresh);
         self.end_stage();
-        self.unexplored = false;
         self.check();
     }
 
@@ -363,7 +361,7 @@ impl CongestionControl for Cubic {
         // Section 4.8: the next stage starts with K = 0 and W_max = cwnd.
         self.w_max = 0.0;
         self.end_stage();
-        self.unexplored = true;
+        self.delay_min = INFINITE;
         if let Exit::Linux(hystart) = &mut self.exit {
             hystart.restart();
         }
@@ -371,10 +369,10 @@ impl CongestionControl for Cubic {
 
     fn on_idle_restart(&mut self, now: SimTime, restart: &Restart) {
         if restart.cwnd < self.window.cwnd_bytes() && restart.ssthresh.is_none() {
-            self.stage = None;
-        } else if let Some(stage) = &mut self.stage {
-            // The curve goes on where it was, as in Linux after a validated window.
-            stage.exclude_until(now);
+            self.avoidance.end_stage();
+        } else if let Avoidance::Rfc9438(growth) = &mut self.avoidance {
+            // The curve goes on where it was.
+            growth.exclude_until(now);
         }
         self.window.restart(restart);
     }
@@ -382,7 +380,7 @@ impl CongestionControl for Cubic {
     fn set_window(&mut self, cwnd: Bytes, ssthresh: Option<Bytes>) {
         // The same window does not end the stage of growth.
         if cwnd != self.window.cwnd_bytes() {
-            self.stage = None;
+            self.avoidance.end_stage();
             self.window.set(cwnd);
         }
         if let Some(ssthresh) = ssthresh {
@@ -398,19 +396,13 @@ impl CongestionControl for Cubic {
         if self.w_max > 0.0 {
             report("w_max_bytes", self.w_max * self.window.mss);
         }
-        if let Some(stage) = &self.stage {
-            report("k_s", stage.k);
+        if let Some(k) = self.avoidance.k() {
+            report("k_s", k);
         }
-    }
-}
-
-impl Stage {
-    /// The time since the last ACK was limited by the application.
-    fn exclude_until(&mut self, now: SimTime) {
-        self.t_epoch += now.since(self.last_ack);
-        self.last_ack = now;
     }
 }
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_linux;

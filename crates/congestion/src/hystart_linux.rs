@@ -11,8 +11,7 @@
 //! - Delay: from the ninth ACK of a round on, when the smallest sample of the round exceeds the least round-trip time by
 //!   more than an eighth (4 to 16 ms).
 //!
-//! The least round-trip time does not take in the second that follows the start of congestion avoidance. A retransmission
-//! timeout forgets it and starts HyStart again.
+//! The controller keeps the least round-trip time. A retransmission timeout starts HyStart again.
 
 use units::{Nanos, SimTime};
 
@@ -30,7 +29,7 @@ const MAX_BURSTS: Nanos = Nanos::from_millis(1);
 const FOUR_BURSTS: f64 = 4.0 * 65_536.0;
 
 /// Stands for "no sample yet".
-const INFINITE: Nanos = Nanos(u64::MAX);
+pub(crate) const INFINITE: Nanos = Nanos(u64::MAX);
 
 /// A round of slow start.
 #[derive(Clone, Copy, Debug)]
@@ -55,16 +54,14 @@ pub(crate) struct Watched {
     pub bytes: f64,
     /// It is below ssthresh.
     pub in_slow_start: bool,
-    /// Congestion avoidance began less than a second ago.
-    pub young_stage: bool,
+    /// Least round-trip time of the path, with the sample of this ACK.
+    pub delay_min: Nanos,
 }
 
 /// HyStart of one path.
 #[derive(Clone, Debug)]
 pub(crate) struct LinuxHyStart {
     paced: bool,
-    /// Smallest sample since the start or the last timeout.
-    delay_min: Nanos,
     round: Option<Round>,
     /// Slow start has been ended.
     found: bool,
@@ -73,7 +70,7 @@ pub(crate) struct LinuxHyStart {
 impl LinuxHyStart {
     /// `paced`: the sender spaces its segments.
     pub fn new(paced: bool) -> Self {
-        Self { paced, delay_min: INFINITE, round: None, found: false }
+        Self { paced, round: None, found: false }
     }
 
     /// A retransmission timeout: starts again.
@@ -81,10 +78,8 @@ impl LinuxHyStart {
         *self = Self::new(self.paced);
     }
 
-    /// Takes in an ACK before the window grows by it; true when slow start ends with it.
-    pub fn on_ack(&mut self, ack: &Ack, window: &Watched) -> bool {
-        let Some(rtt) = ack.rtt.filter(|_| !window.young_stage) else { return false };
-        self.delay_min = self.delay_min.min(rtt.max(Nanos(1)));
+    /// Takes in an ACK with a sample before the window grows by it; true when slow start ends with it.
+    pub fn on_sample(&mut self, ack: &Ack, rtt: Nanos, window: &Watched) -> bool {
         if self.found || !window.in_slow_start {
             return false;
         }
@@ -94,7 +89,7 @@ impl LinuxHyStart {
         }
         // Both are looked at, as they keep their own state.
         let train = self.is_train(ack, window);
-        let delayed = self.is_delayed(rtt);
+        let delayed = self.is_delayed(rtt, window.delay_min);
         self.found = train || delayed;
         self.check();
         self.found
@@ -118,27 +113,26 @@ impl LinuxHyStart {
             return false;
         }
         round.last_ack = ack.now;
-        let mut threshold = self.delay_min + time_of_bursts(ack.srtt, window.bytes);
+        let mut threshold = window.delay_min + time_of_bursts(ack.srtt, window.bytes);
         if !self.paced {
             threshold = threshold / 2;
         }
         ack.now.since(round.start) > threshold
     }
 
-    fn is_delayed(&mut self, rtt: Nanos) -> bool {
+    fn is_delayed(&mut self, rtt: Nanos, delay_min: Nanos) -> bool {
         let Some(round) = &mut self.round else { return false };
         round.min_rtt = round.min_rtt.min(rtt);
         if round.samples < MIN_SAMPLES {
             round.samples += 1;
             return false;
         }
-        round.min_rtt > self.delay_min + (self.delay_min / DELAY_DIVISOR).clamp(MIN_DELAY, MAX_DELAY)
+        round.min_rtt > delay_min + (delay_min / DELAY_DIVISOR).clamp(MIN_DELAY, MAX_DELAY)
     }
 
     fn check(&self) {
         let Some(round) = &self.round else { return };
         debug_assert!(round.start <= round.last_ack, "a train ends before it begins: {round:?}");
-        debug_assert!(round.min_rtt >= self.delay_min, "a sample below the least: {self:?}");
         debug_assert!(round.samples <= MIN_SAMPLES, "{round:?}");
     }
 }
@@ -158,7 +152,7 @@ mod tests {
 
     /// A slow start of 20 segments with a round-trip time of 100 ms.
     const WINDOW: Watched =
-        Watched { segments: 20.0, bytes: 20_000.0, in_slow_start: true, young_stage: false };
+        Watched { segments: 20.0, bytes: 20_000.0, in_slow_start: true, delay_min: Nanos::from_millis(100) };
 
     /// ACK number `n` of one segment; 20 are outstanding.
     fn ack_at(n: u64, at_us: u64, rtt_us: u64) -> Ack {
@@ -172,27 +166,32 @@ mod tests {
         }
     }
 
+    fn ends(hystart: &mut LinuxHyStart, ack: &Ack, window: &Watched) -> bool {
+        hystart.on_sample(ack, ack.rtt.unwrap(), window)
+    }
+
     /// The first of a row of ACKs, `gap_us` apart and with these samples, that ends slow start.
     fn ended_by(
         hystart: &mut LinuxHyStart,
-        count: u64,
-        gap_us: u64,
+        delay_min_us: u64,
+        (count, gap_us): (u64, u64),
         rtt_us: impl Fn(u64) -> u64,
     ) -> Option<u64> {
-        (0..count).find(|i| hystart.on_ack(&ack_at(1 + i, gap_us * i, rtt_us(*i)), &WINDOW))
+        let window = Watched { delay_min: Nanos(delay_min_us * 1000), ..WINDOW };
+        (0..count).find(|i| ends(hystart, &ack_at(1 + i, gap_us * i, rtt_us(*i)), &window))
     }
 
     /// The time of bursts is 1 ms here, so that a train of more than 50.5 ms ends slow start, 101 ms with pacing.
     #[test]
     fn hsl_1_a_train_of_half_the_least_round_trip_ends_slow_start() {
         // The round is 20 ACKs: at 2 ms their train lasts 38 ms, then the next begins.
-        assert_eq!(ended_by(&mut LinuxHyStart::new(false), 60, 2000, |_| 100_000), None);
+        assert_eq!(ended_by(&mut LinuxHyStart::new(false), 100_000, (60, 2000), |_| 100_000), None);
         // One round in which the window has grown to many segments.
         let long = |gap_us: u64, paced: bool| {
             let mut hystart = LinuxHyStart::new(paced);
             (0..2000).find(|i| {
                 let ack = Ack { snd_nxt: 10_000 * MSS, ..ack_at(1 + i, gap_us * i, 100_000) };
-                hystart.on_ack(&ack, &WINDOW)
+                ends(&mut hystart, &ack, &WINDOW)
             })
         };
         assert_eq!(long(500, false), Some(102), "50.5 ms are not more than 50.5 ms");
@@ -214,9 +213,8 @@ mod tests {
         for (base, rise) in [(100_000, 12_500), (20_000, 4_000), (600_000, 16_000)] {
             let rounds = |above: u64| {
                 let mut hystart = LinuxHyStart::new(false);
-                hystart.delay_min = Nanos(base * 1000);
                 // 5 ms apart: no train.
-                ended_by(&mut hystart, 20, 5000, |_| base + rise + above)
+                ended_by(&mut hystart, base, (20, 5000), |_| base + rise + above)
             };
             assert_eq!((rounds(0), rounds(1)), (None, Some(8)), "least delay {base} us");
         }
@@ -226,32 +224,29 @@ mod tests {
     #[test]
     fn hsl_1_the_smallest_sample_of_the_round_counts() {
         let mut hystart = LinuxHyStart::new(false);
-        hystart.delay_min = Nanos::from_millis(100);
-        assert_eq!(ended_by(&mut hystart, 20, 5000, |i| if i == 3 { 101_000 } else { 150_000 }), None);
+        let samples = |i| if i == 3 { 101_000 } else { 150_000 };
+        assert_eq!(ended_by(&mut hystart, 100_000, (20, 5000), samples), None);
     }
 
     #[test]
     fn nothing_happens_in_a_small_window_or_out_of_slow_start() {
-        for other in [
-            Watched { segments: 15.9, ..WINDOW },
-            Watched { in_slow_start: false, ..WINDOW },
-            Watched { young_stage: true, ..WINDOW },
-        ] {
+        let ends_with = |window: Watched| {
             let mut hystart = LinuxHyStart::new(false);
-            hystart.delay_min = Nanos::from_millis(10);
-            let ends = (0..200).any(|i| hystart.on_ack(&ack_at(1 + i, 500 * i, 100_000), &other));
-            assert!(!ends, "{other:?}");
-        }
+            (0..200).any(|i| ends(&mut hystart, &ack_at(1 + i, 500 * i, 100_000), &window))
+        };
+        let window = Watched { delay_min: Nanos::from_millis(10), ..WINDOW };
+        assert!(ends_with(window));
+        assert!(!ends_with(Watched { segments: 15.9, ..window }));
+        assert!(!ends_with(Watched { in_slow_start: false, ..window }));
     }
 
     #[test]
     fn it_ends_slow_start_once_until_a_timeout() {
         let mut hystart = LinuxHyStart::new(false);
-        hystart.delay_min = Nanos::from_millis(20);
-        assert!(ended_by(&mut hystart, 20, 5000, |_| 100_000).is_some());
-        assert_eq!(ended_by(&mut hystart, 20, 5000, |_| 100_000), None);
+        assert!(ended_by(&mut hystart, 20_000, (20, 5000), |_| 100_000).is_some());
+        assert_eq!(ended_by(&mut hystart, 20_000, (20, 5000), |_| 100_000), None);
         hystart.restart();
-        assert_eq!(hystart.delay_min, INFINITE);
-        assert_eq!(ended_by(&mut hystart, 40, 5000, |i| if i < 20 { 20_000 } else { 100_000 }), Some(29));
+        let samples = |i| if i < 20 { 20_000 } else { 100_000 };
+        assert_eq!(ended_by(&mut hystart, 20_000, (40, 5000), samples), Some(29));
     }
 }

@@ -83,8 +83,8 @@ pub(super) const KIND: Rule = rule("transport.kind", "\"tcp\", \"mptcp\", or \"u
 pub(super) const DATAGRAM: Rule = rule("transport.payload", "up to \"1472B\", with a `header` of \"28B\"");
 pub(super) const CONGESTION: Rule = rule(
     "transport.congestion",
-    "newreno (the kernel's reno), cubic with hystart = \"linux\" and its other defaults, bbr; lia, olia, balia, wvegas with \
-     their defaults, as BPF programs",
+    "newreno (the kernel's reno), cubic with hystart and growth = \"linux\" and its other defaults, bbr; lia, olia, balia, \
+     wvegas with their defaults, as BPF programs",
 );
 pub(super) const SAME_CONGESTION: Rule = rule(
     "transport.congestion",

@@ -193,7 +193,7 @@ pub(super) fn congestion(choice: &Choice<Congestion>) -> Option<&'static str> {
         ("cubic", "c", OptionValue::Number(c)) => c.to_bits() == 0.4_f64.to_bits(),
         ("cubic", "beta", OptionValue::Number(beta)) => beta.to_bits() == 0.7_f64.to_bits(),
         ("cubic", "fast_convergence", OptionValue::Flag(fast)) => *fast,
-        ("cubic", "hystart", OptionValue::Choice(word)) => word == "linux",
+        ("cubic", "hystart" | "growth", OptionValue::Choice(word)) => word == "linux",
         ("cubic", "ssthresh_from", OptionValue::Choice(word)) => word == "auto",
         _ => false,
     });

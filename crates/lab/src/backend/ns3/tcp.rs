@@ -217,6 +217,7 @@ fn controller(
         ("cubic", "beta", OptionValue::Number(beta)) => beta.to_bits() == 0.7_f64.to_bits(),
         ("cubic", "fast_convergence", OptionValue::Flag(fast)) => *fast,
         ("cubic", "hystart", OptionValue::Choice(word)) => word == "false",
+        ("cubic", "growth", OptionValue::Choice(word)) => word == "rfc9438",
         ("cubic", "ssthresh_from", OptionValue::Choice(word)) => word == "auto",
         ("vegas", "alpha", OptionValue::Number(alpha)) => alpha.to_bits() == 2.0_f64.to_bits(),
         ("vegas", "beta", OptionValue::Number(beta)) => beta.to_bits() == 4.0_f64.to_bits(),
