@@ -99,7 +99,7 @@ pub(crate) enum Detection {
     Linux,
 }
 
-/// Whose congestion avoidance it is.
+/// Origin of the rules of congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GrowthRule {
     /// RFC 9438 sections 4.2 to 4.5.
@@ -224,7 +224,8 @@ impl Cubic {
     /// Takes the ACK into the least round-trip time and shows it to HyStart of Linux, before the window grows by it.
     fn watch(&mut self, ack: &Ack) {
         let begun = self.avoidance.begun();
-        let Some(rtt) = ack.rtt.filter(|_| begun.is_none_or(|begun| ack.now.since(begun) >= YOUNG_STAGE)) else {
+        let Some(rtt) = ack.rtt.filter(|_| begun.is_none_or(|begun| ack.now.since(begun) >= YOUNG_STAGE))
+        else {
             return;
         };
         self.delay_min = self.delay_min.min(rtt.max(Nanos(1)));

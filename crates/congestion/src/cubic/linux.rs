@@ -30,7 +30,7 @@ const FASTEST: u64 = 2;
 /// The same window keeps its `cnt` for so long.
 const REFRESH: Nanos = Nanos(1_000_000_000 / 32);
 
-/// What growth in avoidance takes from an ACK.
+/// The part of an ACK that growth in avoidance takes.
 pub(super) struct Acked {
     pub now: SimTime,
     /// Acknowledged bytes that slow start has not used.
@@ -44,7 +44,7 @@ pub(super) struct Acked {
 pub(super) struct Growth {
     /// C, in segments/s^3.
     c: f64,
-    /// What a loss leaves of the window.
+    /// Share of the window that a loss leaves, in units of 1 / BETA_SCALE.
     beta: u64,
     /// Acknowledged segments for which the window grows by one.
     cnt: u64,
@@ -97,7 +97,7 @@ impl Growth {
     fn advance(&mut self, acked: f64) -> u64 {
         let cnt = self.cnt as f64;
         let mut grown = 0;
-        // What was acknowledged while more was asked for counts for one segment only.
+        // Segments acknowledged while more were asked for count for one of growth only.
         if self.credit >= cnt {
             self.credit = 0.0;
             grown = 1;
@@ -122,7 +122,7 @@ impl Growth {
         8 * (BETA_SCALE + self.beta) / 3 / (BETA_SCALE - self.beta)
     }
 
-    /// What a loss leaves of so many segments.
+    /// The window after a loss with `segments`.
     pub fn reduced(&self, segments: f64) -> f64 {
         (segments as u64 * self.beta / BETA_SCALE) as f64
     }
@@ -176,7 +176,7 @@ impl Stage {
     /// The same for the estimate of Reno, which grows by one for each `per_segment` acknowledged.
     fn count_of_reno(&mut self, cwnd: u64, per_segment: u64) -> u64 {
         let per_segment = per_segment.max(1) as f64;
-        // As the kernel: what is left is above zero.
+        // The kernel leaves a rest above zero.
         let grown = (libm::ceil(self.ack_cnt / per_segment) - 1.0).max(0.0);
         self.ack_cnt -= grown * per_segment;
         self.tcp_cwnd += grown as u64;

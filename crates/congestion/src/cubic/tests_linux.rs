@@ -123,7 +123,7 @@ fn an_ack_that_passes_ssthresh_is_divided() {
     assert_eq!(cc.window().cwnd, Bytes(71 * MSS), "20 and 3 are the 23 that a segment takes");
 }
 
-/// What passes between two ACKs counts whatever limits the sender, but for silence with nothing in flight.
+/// The time between two ACKs counts whatever limits the sender, but for silence with nothing in flight.
 #[test]
 fn only_silence_stops_the_clock() {
     let started = |cc: &Cubic| cc.avoidance.begun().unwrap();
