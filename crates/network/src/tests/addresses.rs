@@ -95,6 +95,27 @@ fn in_kernel_limits() {
     }
 }
 
+/// `subflow` at the client and `signal` at the server on one path: two subflows there, as on Linux 6.18. The server's address is
+/// withdrawn, and with it both.
+#[test]
+fn an_endpoint_of_each_end_opens_a_subflow_of_its_own() {
+    let both =
+        "{ path = \"b\", flags = [\"subflow\"] }, { path = \"b\", end = \"server\", flags = [\"signal\"] }";
+    for (limit, links) in [(2, vec![0, 1, 1]), (1, vec![0, 1])] {
+        let transport = format!(
+            ", path_manager = {{ kind = \"in-kernel\", subflows = {limit}, add_addr_accepted = 1 }}, endpoints = [{both}]"
+        );
+        let record =
+            checked(&three_paths("", &transport, &event("10s", "leave = \"b\", end = \"server\"")), 1);
+        let subflows = &record.flows[0].subflows;
+        assert_eq!(subflows.iter().filter_map(|s| s.duplex_link).collect::<Vec<_>>(), links);
+        assert!(subflows.iter().all(|s| s.received > Bytes(500_000)), "{subflows:?}");
+        for subflow in 1..links.len() {
+            assert!(sent(&record, subflow).last().is_some_and(|at| *at < 10.1), "subflow {subflow}");
+        }
+    }
+}
+
 /// The backup carries nothing until the others have left, and nothing more when one is back.
 #[test]
 fn a_backup_steps_in_and_steps_back() {

@@ -218,42 +218,47 @@ impl AddressBook {
             .collect()
     }
 
+    /// Announced addresses come before endpoints, as in Linux, which takes ADD_ADDR for the sign that it may join.
     fn in_kernel(&self, kernel: &InKernel, first: AddressPair) -> Vec<AddressPair> {
-        let mut wanted = Vec::new();
-        let with = |flag: fn(&EndpointFlags) -> bool| kernel.endpoints.iter().filter(move |e| flag(&e.flags));
-        let mut add = |pair: AddressPair| {
+        // With the mark of a stand-in: a subflow to the same address, where that is announced, is another one.
+        let mut wanted: Vec<(AddressPair, bool)> = Vec::new();
+        let mut add = |pair: (AddressPair, bool)| {
             if !wanted.contains(&pair) {
                 wanted.push(pair);
             }
         };
-        for endpoint in with(|flags| flags.subflow) {
+        for (_, address) in &self.announced {
+            self.announced_to_kernel(kernel, *address).into_iter().for_each(|pair| add((pair, false)));
+        }
+        for endpoint in kernel.endpoints.iter().filter(|endpoint| endpoint.flags.subflow) {
             let local = Some(endpoint.address);
             let to_first = AddressPair { local, remote: first.remote };
             if local == first.local {
-                add(first);
-                continue;
+                add((first, false));
+            } else if self.pairs.contains(&to_first) {
+                add((to_first, false));
+            } else if let Some(pair) = self.opposite(local) {
+                // On disjoint paths the address of the peer on the same path stands for its first one.
+                add((pair, true));
             }
-            // On disjoint paths the peer's initial address cannot be reached from another path: its address on that
-            // path stands for it.
-            let pair = if self.pairs.contains(&to_first) { Some(to_first) } else { self.opposite(local) };
-            pair.into_iter().for_each(&mut add);
         }
-        for (_, address) in &self.announced {
-            let reached = |local: u8| {
-                let pair = AddressPair { local: Some(local), remote: Some(*address) };
-                self.pairs.contains(&pair).then_some(pair)
-            };
-            let meshed: Vec<_> =
-                with(|f| f.subflow && f.fullmesh).filter_map(|e| reached(e.address)).collect();
-            if !meshed.is_empty() {
-                meshed.into_iter().for_each(&mut add);
-                continue;
-            }
-            let routed = || self.pairs.iter().find(|p| p.remote == Some(*address) && self.is_usable(**p));
-            let laminar = with(|flags| flags.laminar).find_map(|e| reached(e.address));
-            laminar.or_else(|| routed().copied()).into_iter().for_each(&mut add);
+        wanted.into_iter().map(|(pair, _)| pair).collect()
+    }
+
+    /// The pairs that an announced address should have.
+    fn announced_to_kernel(&self, kernel: &InKernel, address: u8) -> Vec<AddressPair> {
+        let with = |flag: fn(&EndpointFlags) -> bool| kernel.endpoints.iter().filter(move |e| flag(&e.flags));
+        let reached = |local: u8| {
+            let pair = AddressPair { local: Some(local), remote: Some(address) };
+            self.pairs.contains(&pair).then_some(pair)
+        };
+        let meshed: Vec<_> = with(|f| f.subflow && f.fullmesh).filter_map(|e| reached(e.address)).collect();
+        if !meshed.is_empty() {
+            return meshed;
         }
-        wanted
+        let routed = || self.pairs.iter().find(|p| p.remote == Some(address) && self.is_usable(**p));
+        let laminar = with(|flags| flags.laminar).find_map(|e| reached(e.address));
+        laminar.or_else(|| routed().copied()).into_iter().collect()
     }
 
     /// Own addresses that are announced as soon as joins are allowed: all but the one that the peer knows.
@@ -424,7 +429,21 @@ mod tests {
         assert_eq!(joins(&[]), pairs(&[(0, 1)]), "routing decides");
         assert_eq!(joins(&[(1, "laminar")]), pairs(&[(1, 1)]));
         let meshed = joins(&[(0, "subflow fullmesh"), (1, "subflow fullmesh")]);
-        assert_eq!(meshed, pairs(&[(0, 0), (1, 0), (0, 1), (1, 1)]));
+        assert_eq!(meshed, pairs(&[(0, 1), (1, 1), (0, 0), (1, 0)]), "announced addresses first");
+    }
+
+    /// As on Linux 6.18 whose client reaches the first address of the server over each path: two subflows on the second path, and
+    /// with room for one alone that to the announced address.
+    #[test]
+    fn an_announced_address_beside_a_stand_in_is_joined_as_well() {
+        for flags in ["subflow", "subflow fullmesh"] {
+            let mut book = book(&DISJOINT, &kernel(vec![endpoint(1, flags)]));
+            assert_eq!(book.wanted(), pairs(&[(1, 1)]));
+            book.peer_announces(1, 1);
+            assert_eq!(book.wanted(), pairs(&[(1, 1), (1, 1)]), "{flags}");
+            book.peer_announces(2, 2);
+            assert_eq!(book.wanted(), pairs(&[(1, 1), (2, 2), (1, 1)]), "{flags}");
+        }
     }
 
     #[test]
