@@ -45,6 +45,10 @@ transport = {transport}
 """
 TCP = '{ kind = "tcp", profile = "linux" }'
 MPTCP = '{ kind = "mptcp", profile = "linux" }'
+SUBFLOWS = (
+    ', path_manager = { kind = "in-kernel" }, endpoints = '
+    '[{ path = "a", flags = ["subflow"] }, { path = "b", flags = ["subflow"] }]'
+)
 KILLS = int(os.environ.get("ROPEWALK_KILLS", "2"))
 """Moments at which a run is killed; the ten of the record take a minute."""
 
@@ -167,9 +171,21 @@ def test_a_command_that_fails_is_told(
     assert "ropewalk emulate" in done.stderr
 
 
-def test_a_capture_reads_back_as_the_run(ropewalk: Ropewalk, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("manager", "opened_by", "join"),
+    [
+        ("", "sender", "10.65.1.1 to 10.64.1.1"),
+        # The client's second address joins the first one of the other end, over the second path.
+        (SUBFLOWS, "sender", "10.65.1.1 to 10.64.0.1"),
+        (SUBFLOWS, "receiver", "10.65.0.1 to 10.64.1.1"),
+    ],
+)
+def test_a_capture_reads_back_as_the_run(
+    ropewalk: Ropewalk, tmp_path: Path, manager: str, opened_by: str, join: str
+) -> None:
     path = tmp_path / "capture.toml"
-    path.write_text(PATHS + flow("f", '{ kind = "bulk", size = "500kB" }', MPTCP), encoding="utf-8")
+    text = PATHS + flow("f", '{ kind = "bulk", size = "500kB" }', MPTCP.replace(" }", manager + " }"))
+    path.write_text(text.replace('"sender"', f'"{opened_by}"'), encoding="utf-8")
     out = tmp_path / "out"
     done = ropewalk("emulate", path, "--seed", "1", "--out", out, "--capture", "both")
     if "not exact enough" in done.stderr:
@@ -180,6 +196,9 @@ def test_a_capture_reads_back_as_the_run(ropewalk: Ropewalk, tmp_path: Path) -> 
     assert found.returncode == 0, found.stderr
     measured, captured = rw.Results.read(out), rw.Results.read(tmp_path / "read")
     assert captured.subflows.height == measured.subflows.height == 2
+    assert measured.subflows["path"].to_list() == ["a", "b"]
+    assert captured.subflows["path"].to_list() == ["10.65.0.1 to 10.64.0.1", join]
+    assert measured.links.filter(measured.links["link"] == "b.up")["packets"][0] > 10
     for column in ("segments_sent", "retransmitted_segments"):
         if column in captured.subflows.columns:
             assert sorted(captured.subflows[column]) == sorted(measured.subflows[column]), column

@@ -15,7 +15,7 @@ use thread_priority::{
     thread_native_id,
 };
 use trace::{Accuracy, LinkRecord, Series};
-use units::{Bytes, Nanos, SimTime};
+use units::{Nanos, SimTime};
 
 use crate::address;
 use crate::clock::HostClock;
@@ -23,6 +23,7 @@ use crate::device::{Device, LARGEST_PACKET};
 use crate::fault::Fault;
 use crate::lateness::Lateness;
 use crate::options;
+use crate::plan::Plan;
 use crate::stop::{Stage, Stop};
 
 /// Priority of the thread among those of real time.
@@ -39,11 +40,11 @@ pub trait Tap: Send {
 }
 
 /// Links and devices.
-pub(crate) struct Bridge {
+pub(crate) struct Bridge<'a> {
     carrier: Carrier,
     /// Sorted by interface.
     devices: Vec<Device>,
-    overhead: Bytes,
+    plan: &'a Plan,
     clock: HostClock,
     lateness: Lateness,
     sampling: Option<Sampling>,
@@ -65,21 +66,21 @@ pub(crate) struct Bridged {
     pub(crate) accuracy: Accuracy,
 }
 
-impl Bridge {
+impl<'a> Bridge<'a> {
     pub(crate) fn new(
         carrier: Carrier,
         mut devices: Vec<Device>,
-        (overhead, series): (Bytes, Option<Nanos>),
+        plan: &'a Plan,
         clock: HostClock,
         tap: Option<Box<dyn Tap>>,
     ) -> Self {
         devices.sort_by_key(|device| device.interface);
-        let sampling = series.map(|interval| Sampling {
+        let sampling = plan.series.map(|interval| Sampling {
             interval,
             next: SimTime::ZERO + interval,
             series: Series::default(),
         });
-        Self { carrier, devices, overhead, clock, lateness: Lateness::default(), sampling, tap }
+        Self { carrier, devices, plan, clock, lateness: Lateness::default(), sampling, tap }
     }
 
     /// Moves packets until the run is closed; links are measured up to the end of `Stage::Running`.
@@ -161,14 +162,17 @@ impl Bridge {
     }
 
     fn offer(&mut self, from: Interface, packet: &[u8]) {
-        let destination = address::of_packet(packet).and_then(|(_, to)| address::interface(to));
+        let destination = address::of_packet(packet)
+            .and_then(|(_, to)| address::interface(to))
+            .map(|to| self.plan.arrival(from, to));
         // Links are asked in the order of time.
         let now = self.deliver();
         if let Some(tap) = &mut self.tap {
             tap.packet(now, from, true, packet);
         }
         let frame = (packet.to_vec(), options::multipath(packet));
-        let carried = destination.is_some_and(|to| self.carrier.send(now, (from, to), frame, self.overhead));
+        let carried =
+            destination.is_some_and(|to| self.carrier.send(now, (from, to), frame, self.plan.overhead));
         self.lateness.strays += u64::from(!carried);
     }
 

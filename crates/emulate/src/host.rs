@@ -1,5 +1,7 @@
 //! A host: a network namespace with its devices, addresses, routes and settings.
 
+use network::Interface;
+
 use crate::address::{address, further_address};
 use crate::device::{self, Device};
 use crate::fault::Fault;
@@ -20,7 +22,7 @@ const SETTINGS: &[(&str, &str)] = &[
 ];
 /// Packets that wait in a device for the links to read them: more than a link would take.
 const DEVICE_QUEUE: u32 = 10_000;
-/// Routing tables of devices, for packets that have an address of theirs.
+/// Routing table of the first interface, for packets that have an address of it.
 const FIRST_TABLE: u32 = 100;
 
 /// A host that is set up.
@@ -60,22 +62,28 @@ fn attach(uplink: &Uplink) -> Result<Device, Fault> {
         ip(&format!("address add {}/32 dev {name}", further_address(*interface, number)))?;
     }
     ip(&format!("link set {name} up mtu {mtu} txqueuelen {DEVICE_QUEUE}"))?;
-    let first = address(*interface);
-    let table = FIRST_TABLE + u32::from(interface.number);
     for route in routes {
-        let mut to = format!("{}/32 dev {name} src {first}", route.to);
+        let mut to = format!("{}/32 dev {name} src {}", route.to, address(route.source));
         if let Some(congestion) = congestion {
             to += &format!(" congctl {congestion}");
         }
         if route.preferred {
             ip(&format!("route add {to}"))?;
         }
-        ip(&format!("route add {to} table {table}"))?;
+        ip(&format!("route add {to} table {}", table(route.source)))?;
     }
+    // The main table would send the rest over the device of another address, and the path manager would wait for an answer.
+    ip(&format!("route add unreachable default table {}", table(*interface)))?;
     for number in 0..=*further {
-        ip(&format!("rule add from {} lookup {table}", further_address(*interface, number)))?;
+        let from = further_address(*interface, number);
+        ip(&format!("rule add from {from} lookup {}", table(*interface)))?;
     }
     Ok(device)
+}
+
+/// The routing table of packets that have an address of this interface.
+fn table(source: Interface) -> u32 {
+    FIRST_TABLE + u32::from(source.number)
 }
 
 fn path_manager(limits: Limits, endpoints: &[Endpoint]) -> Result<(), Fault> {
@@ -90,9 +98,9 @@ fn path_manager(limits: Limits, endpoints: &[Endpoint]) -> Result<(), Fault> {
     Ok(())
 }
 
-fn add(place: usize, Endpoint { address, interface, flags, absent: _ }: &Endpoint) -> Result<(), Fault> {
-    let (device, flags) = (device::name(*interface), flags.join(" "));
-    ip(&format!("mptcp endpoint add {address} dev {device} id {} {flags}", id(place)))
+/// Without its device: a subflow that is bound to one leaves over it even where there is no route.
+fn add(place: usize, Endpoint { address, interface: _, flags, absent: _ }: &Endpoint) -> Result<(), Fault> {
+    ip(&format!("mptcp endpoint add {address} id {} {}", id(place), flags.join(" ")))
 }
 
 /// The address ID of an endpoint. That of the first subflow's address is 0 on the wire, whatever is given here.

@@ -45,8 +45,8 @@ pub use diag::{ConnectionState, ControlName, PayloadCounts, SegmentCounts, Subfl
 pub use fault::Fault;
 pub use lateness::lateness_bound;
 pub use plan::{
-    ChangeOfEndpoint, Endpoint, EndpointChange, FlowPlan, HostPlan, Limits, MOST_FLOWS, Plan, Program, Route,
-    SocketPlan, Uplink,
+    Arrival, ChangeOfEndpoint, Endpoint, EndpointChange, FlowPlan, HostPlan, Limits, MOST_FLOWS, Plan,
+    Program, Route, SocketPlan, Uplink,
 };
 pub use ready::{Privilege, privilege};
 pub use run::{Entrance, FlowRan, Ran, Surroundings, run};

@@ -17,12 +17,34 @@ pub struct Plan {
     pub hosts: Vec<HostPlan>,
     /// Transfers.
     pub flows: Vec<FlowPlan>,
+    /// Pairs of addresses that routing does not connect, and the path between them all the same.
+    pub arrivals: Vec<Arrival>,
     /// Congestion controls that the kernel does not have.
     pub controls: Vec<ControlPlan>,
     /// Bytes that a link charges for each packet beside the IP packet.
     pub overhead: Bytes,
     /// Interval of the time series; `None`: none are recorded.
     pub series: Option<Nanos>,
+}
+
+/// Packets of an interface to the address of another one arrive at a third: a host takes those to any of its addresses at any
+/// of its interfaces (RFC 1122 section 3.3.4.2, weak model).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The interface that they leave by.
+    pub from: Interface,
+    /// The interface with the address that they are sent to.
+    pub to: Interface,
+    /// The interface of the same host at which they arrive.
+    pub at: Interface,
+}
+
+impl Plan {
+    /// The interface at which packets of `from` to the address of `to` arrive.
+    pub fn arrival(&self, from: Interface, to: Interface) -> Interface {
+        let found = self.arrivals.iter().find(|arrival| (arrival.from, arrival.to) == (from, to));
+        found.map_or(to, |arrival| arrival.at)
+    }
 }
 
 /// One host: a network namespace.
@@ -62,7 +84,9 @@ pub struct Uplink {
 pub struct Route {
     /// The address of another host.
     pub to: Ipv4Addr,
-    /// This device is the one for packets of any source; otherwise only for those with the address of the device.
+    /// The interface whose addresses the packets have: that of the device, or another one of the host.
+    pub source: Interface,
+    /// This device is the one for packets of any source as well.
     pub preferred: bool,
 }
 

@@ -108,7 +108,7 @@ impl Run<'_> {
         let done = thread::scope(|scope| {
             let waiting = self.prepare(scope)?;
             let clock = HostClock::starting_in(LEAD);
-            let bridge = Bridge::new(carrier, devices, (self.plan.overhead, self.plan.series), clock, tap);
+            let bridge = Bridge::new(carrier, devices, self.plan, clock, tap);
             let links = scope.spawn(|| bridge.run(&self.stop));
             let samplers = self.samplers(scope, clock);
             let changing = self.changing(scope, clock);

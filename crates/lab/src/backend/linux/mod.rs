@@ -310,8 +310,8 @@ fn record(
 ) -> Option<RunRecord> {
     let mut series = std::mem::take(&mut ran.series);
     let mut flows = Vec::with_capacity(plan.flows.len());
-    for flow in plan.flows.iter().enumerate() {
-        let observed = Observed::new((scenario, &ran), hosts, flow)?;
+    for flow in 0..plan.flows.len() {
+        let observed = Observed::new((scenario, &ran), hosts, (plan, flow))?;
         flows.push(observed.record(ran.end));
         if with_series {
             observed.series(&mut series);
@@ -337,7 +337,7 @@ fn other_control(
 ) -> Option<Failure> {
     let mut flows = plan.flows.iter().enumerate();
     let (flow, found) = flows.find_map(|(index, flow)| {
-        Some((flow, Observed::new((scenario, ran), hosts, (index, flow))?.other_control()?))
+        Some((flow, Observed::new((scenario, ran), hosts, (plan, index))?.other_control()?))
     })?;
     Some(failed(
         format!(

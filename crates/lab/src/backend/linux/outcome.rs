@@ -5,10 +5,10 @@
 use std::net::Ipv4Addr;
 
 use emulate::{
-    ConnectionState, ControlName, DatagramCounts, FlowPlan, FlowRan, Ran, Sample, Samples, SubflowState,
-    interface,
+    ConnectionState, ControlName, DatagramCounts, FlowPlan, FlowRan, Plan, Ran, Sample, Samples,
+    SubflowState, interface,
 };
-use network::NodeId;
+use network::{Interface, NodeId};
 use scenario::model::Scenario;
 use trace::{FlowRecord, Held, Limited, Series, SeriesKey, SubflowRecord};
 use units::{Bytes, Nanos, SimTime};
@@ -32,6 +32,7 @@ struct Place {
 /// One flow with the samples of the hosts at both of its ends.
 pub(super) struct Observed<'a> {
     scenario: &'a Scenario,
+    all: &'a Plan,
     plan: &'a FlowPlan,
     index: u32,
     ran: &'a FlowRan,
@@ -44,11 +45,13 @@ impl<'a> Observed<'a> {
     pub(super) fn new(
         (scenario, ran): (&'a Scenario, &'a Ran),
         hosts: &[NodeId],
-        (index, plan): (usize, &'a FlowPlan),
+        (all, index): (&'a Plan, usize),
     ) -> Option<Self> {
+        let plan = &all.flows[index];
         let samples = |node| Some(&ran.hosts[hosts.iter().position(|host| *host == node)?]);
         Some(Self {
             scenario,
+            all,
             plan,
             index: index as u32,
             ran: &ran.flows[index],
@@ -154,18 +157,23 @@ impl<'a> Observed<'a> {
         last.into_iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// The sockets at the data sender, by connection in the order of opening: the first subflow first and the others as they came.
+    /// The sockets at the data sender, by connection in the order of opening: the first subflow first and the others as they came,
+    /// those of one sample by address.
     fn places(&self) -> Vec<Place> {
         let mut found: Vec<(Ends, Option<u32>)> = Vec::new();
-        let seen = |sample: &'a Sample| sample.subflows.iter().chain(&sample.gone);
-        for state in self.sender.samples.iter().flat_map(seen) {
-            let ends = [state.local, state.remote];
-            if self.is_of(&ends) && !SYN_STATES.contains(&state.state) {
-                match found.iter_mut().find(|(known, _)| *known == ends) {
-                    Some((_, token)) => *token = token.or(state.token),
-                    None => found.push((ends, state.token)),
+        for sample in &self.sender.samples {
+            let known = found.len();
+            for state in sample.subflows.iter().chain(&sample.gone) {
+                let ends = [state.local, state.remote];
+                if self.is_of(&ends) && !SYN_STATES.contains(&state.state) {
+                    match found.iter_mut().find(|(known, _)| *known == ends) {
+                        Some((_, token)) => *token = token.or(state.token),
+                        None => found.push((ends, state.token)),
+                    }
                 }
             }
+            // The kernel lists sockets in the order of a hash; several may have come since the last sample.
+            found[known..].sort_unstable_by_key(|(ends, _)| *ends);
         }
         let mut places = Vec::with_capacity(found.len());
         let of_commands = self.ran.talk.command.then(|| first_ports(&found, self.ran.ports));
@@ -184,6 +192,12 @@ impl<'a> Observed<'a> {
         places
     }
 
+    /// The interface of the sender that a subflow uses.
+    fn interface(&self, [local, remote]: Ends) -> Option<Interface> {
+        let [own, other] = [interface(local.0)?, interface(remote.0)?];
+        Some(self.all.arrival(other, own))
+    }
+
     fn subflow(&self, Place { connection, subflow, ends }: Place, end: SimTime) -> SubflowRecord {
         let states: Vec<&SubflowState> = self
             .sender
@@ -199,7 +213,7 @@ impl<'a> Observed<'a> {
         let windows = states.iter().map(|s| f64::from(s.cwnd) * s.mss.as_f64()).sum::<f64>();
         // Not later than that: samples are 100 ms apart.
         let established = self.sender.samples.iter().find(|sample| at(sample, ends).is_some());
-        let link = interface(local.0).and_then(|at| link_of(self.scenario, at));
+        let link = self.interface(ends).and_then(|at| link_of(self.scenario, at));
         SubflowRecord {
             connection,
             subflow,

@@ -2,7 +2,10 @@
 //!
 //! May: add them to a plan. May not: open subflows.
 
-use emulate::{ChangeOfEndpoint, Endpoint, EndpointChange, HostPlan, Limits, Plan, address, further_address};
+use emulate::{
+    Arrival, ChangeOfEndpoint, Endpoint, EndpointChange, HostPlan, Limits, Plan, Route, address,
+    further_address,
+};
 use network::{Interface, NodeId};
 use scenario::Part;
 use scenario::model::{FlowAction, Multipath, Scenario};
@@ -68,6 +71,9 @@ pub(super) fn add(
         PathManager::InKernel(limits) => {
             let limits = Limits { subflows: limits.subflows, add_addr_accepted: limits.add_addr_accepted };
             let sides = in_kernel(multipath, limits, ends);
+            if let Some([client, _]) = &sides {
+                reach_first(plan, client, ends);
+            }
             refused.unless(sides.is_some(), part, rules::ENDPOINTS);
             Some(sides.unwrap_or_default())
         }
@@ -113,6 +119,42 @@ fn in_kernel(multipath: &Multipath, limits: Limits, ends: &Ends<'_>) -> Option<[
         side.endpoints.push(Endpoint { address: address(interface), interface, flags, absent: false });
     }
     Some(sides)
+}
+
+/// Lets each address of the client that opens subflows reach the first one of the server: where routing does not connect the two,
+/// over the path of the client's address, as source-based routing does over several access networks.
+fn reach_first(plan: &mut Plan, client: &Side, ends: &Ends<'_>) {
+    let first = ends.first.1;
+    for endpoint in client.endpoints.iter().filter(|endpoint| endpoint.flags.contains(&"subflow")) {
+        let from = endpoint.interface;
+        let Some(at) = stand_in(ends, from) else { continue };
+        let arrival = Arrival { from, to: first, at };
+        if plan.arrivals.contains(&arrival) {
+            continue;
+        }
+        plan.arrivals.push(arrival);
+        add_route(plan, from, Route { to: address(first), source: from, preferred: false });
+        add_route(plan, at, Route { to: address(from), source: first, preferred: false });
+    }
+}
+
+/// The interface of the server that the path from `local` leads to; `None` if that path leads to its first address.
+fn stand_in(ends: &Ends<'_>, local: Interface) -> Option<Interface> {
+    let there = |pair: &&(Interface, Interface)| pair.0 == local;
+    let mut remotes = ends.pairs.iter().filter(there).map(|&(_, remote)| remote);
+    if remotes.clone().any(|remote| remote == ends.first.1) {
+        return None;
+    }
+    // The two ends of a path have the same number, as in the simulator.
+    remotes.clone().find(|remote| remote.number == local.number).or_else(|| remotes.next())
+}
+
+/// Adds a route over the device of an interface that is in the plan.
+fn add_route(plan: &mut Plan, over: Interface, route: Route) {
+    let uplinks = &mut host(plan, over.node).uplinks;
+    let uplink = uplinks.iter_mut().find(|uplink| uplink.interface == over);
+    debug_assert!(uplink.is_some(), "{over:?} is an end of a pair, and has no device");
+    uplink.into_iter().for_each(|uplink| uplink.routes.push(route));
 }
 
 /// Adds the changes of addresses while the run goes on, as those of endpoints.
@@ -188,7 +230,7 @@ fn further(plan: &mut Plan, ends: &Ends<'_>, count: u8) -> [Side; 2] {
             for number in 1..=count {
                 let to = further_address(remote, number);
                 if !uplink.routes.iter().any(|route| route.to == to) {
-                    uplink.routes.push(emulate::Route { to, preferred: true });
+                    uplink.routes.push(Route { to, source: local, preferred: true });
                 }
             }
         }

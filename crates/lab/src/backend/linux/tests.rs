@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
 use emulate::{
-    ChangeOfEndpoint, ControlName, FlowRan, Limits, PayloadCounts, Plan, Program, Sample, SegmentCounts,
-    SubflowState, Talk,
+    Arrival, ChangeOfEndpoint, ControlName, FlowRan, Limits, PayloadCounts, Plan, Program, Sample,
+    SegmentCounts, SubflowState, Talk, address,
 };
+use network::Interface;
 use scenario::{Document, Registries};
 use trace::Series;
 use trace::metrics::TABLES;
@@ -57,7 +58,9 @@ fn hosts(plan: &Plan) -> String {
         for uplink in &host.uplinks {
             let routes = uplink.routes.iter().map(|route| {
                 let mark = if route.preferred { "" } else { " (not preferred)" };
-                format!(" {}{mark}", route.to)
+                let other = route.source != uplink.interface;
+                let from = if other { format!(" from {}", address(route.source)) } else { String::new() };
+                format!(" {}{from}{mark}", route.to)
             });
             let (number, further, routes) =
                 (uplink.interface.number, uplink.further, routes.collect::<String>());
@@ -108,6 +111,53 @@ fn endpoints_of_the_scenario_are_those_of_the_kernel() {
     let found = hosts(&plan(&(TEXT.to_owned() + manager + endpoints)));
     assert!(found.starts_with("node 0, subflows 1, add_addr_accepted 0\n"), "{found}");
     assert!(found.contains("  10.64.1.1 subflow backup\n"), "{found}");
+}
+
+/// Where the paths are disjoint the first address of the server is reached over that of the client, and answers go back over it.
+#[test]
+fn each_endpoint_of_the_client_reaches_the_first_address_of_the_server() {
+    let manager = "path_manager = { kind = \"in-kernel\", subflows = 2 }\n";
+    let endpoints =
+        "endpoints = [{ path = \"a\", flags = [\"subflow\"] }, { path = \"b\", flags = [\"subflow\"] }]\n";
+    let text = TEXT.to_owned() + manager + endpoints;
+    for (text, client, server) in
+        [(text.clone(), 0, 1), (text.replace("app =", "opened_by = \"receiver\"\napp ="), 1, 0)]
+    {
+        let plan = plan(&text);
+        let [a, b] = [0, 1].map(|number| Interface { node: client, number });
+        let [first, second] = [0, 1].map(|number| Interface { node: server, number });
+        assert_eq!(plan.arrivals, [Arrival { from: b, to: first, at: second }]);
+        assert_eq!([a, b].map(|from| plan.arrival(from, first)), [first, second]);
+        assert_eq!(plan.arrival(second, b), b);
+        let found = hosts(&plan);
+        let [to_first, to_second, to_b] = [first, second, b].map(address);
+        assert!(
+            found.contains(&format!("  1: mtu 1500, 0 further, to {to_second} {to_first} (not preferred)\n")),
+            "{found}"
+        );
+        let back = format!("  1: mtu 1500, 0 further, to {to_b} {to_b} from {to_first} (not preferred)\n");
+        assert!(found.contains(&back), "{found}");
+    }
+}
+
+/// A router connects the second address of the client with the only one of the server: nothing stands for that.
+#[test]
+fn what_routing_connects_goes_where_routing_says() {
+    let mut text = String::from("duration = \"5s\"\n");
+    for node in ["name = \"terminal\"", "name = \"server\"", "name = \"router\"\nforward = true"] {
+        writeln!(text, "[[node]]\n{node}").unwrap();
+    }
+    for (name, ends) in [("a", "terminal"), ("b", "terminal"), ("c", "server")] {
+        writeln!(text, "[[link]]\nname = \"{name}\"\nends = [\"{ends}\", \"router\"]").unwrap();
+        writeln!(text, "both = {{ rate = \"4Mbit/s\", delay = \"20ms\" }}").unwrap();
+    }
+    let (_, flow) = TEXT.split_once("[[flow]]").unwrap();
+    let manager = "path_manager = { kind = \"in-kernel\", subflows = 2 }\n";
+    let endpoints = "endpoints = [{ path = \"b\", flags = [\"subflow\"] }]\n";
+    let plan = plan(&format!("{text}[[flow]]{flow}{manager}{endpoints}"));
+    assert_eq!(plan.arrivals, []);
+    let found = hosts(&plan);
+    assert!(found.contains("  1: mtu 1500, 0 further, to 10.65.0.1 (not preferred)\n"), "{found}");
 }
 
 #[test]

@@ -247,7 +247,7 @@ fn route(host: &mut HostPlan, pairs: &[(Interface, Interface)], mtu: u32) {
         });
         let routes = &mut host.uplinks[place].routes;
         if !routes.iter().any(|route| route.to == to) {
-            routes.push(Route { to, preferred });
+            routes.push(Route { to, source: local, preferred });
         }
     }
 }
