@@ -69,7 +69,9 @@ fn cubic_fills_a_geo_link() {
     let record = run(&text, 1);
     let goodput = goodput_after(&record, 60.0);
     assert!(goodput >= 0.95 * LINK * 1448.0 / 1500.0, "{goodput}");
-    assert!(goodput <= LINK * 1448.0 / 1500.0 + 1e4, "{goodput}");
+    // A hole that is repaired after 60 s delivers what waited behind it before: at most the link and its queue.
+    let waited = 8.0 * 1.25e6 / 60.0;
+    assert!(goodput <= LINK * 1448.0 / 1500.0 + waited, "{goodput}");
     assert_eq!(record.links[0].drops_error, 0);
 }
 

@@ -54,13 +54,13 @@ fn means_over(seeds: u64, text: &str) -> (f64, f64) {
 }
 
 /// The purpose of both: a receive buffer far below the 1.5 MB that the long path could hold is not blocked by what is
-/// on its way there.
+/// on its way there. Twenty seeds: over five the luck of a scheduler is 2 % of the order.
 #[test]
 fn blest_and_ecf_do_not_block_a_small_buffer() {
     for buffer in ["64KiB", "128KiB", "256KiB"] {
-        let (duration, reordering) = means(&transfer(&LONG_IS_WIDE, "minrtt", &fixed(buffer)));
+        let (duration, reordering) = means_over(20, &transfer(&LONG_IS_WIDE, "minrtt", &fixed(buffer)));
         for scheduler in ["blest", "ecf"] {
-            let (d, r) = means(&transfer(&LONG_IS_WIDE, scheduler, &fixed(buffer)));
+            let (d, r) = means_over(20, &transfer(&LONG_IS_WIDE, scheduler, &fixed(buffer)));
             assert!(d <= duration, "{scheduler}, {buffer}: {d} s, minrtt {duration} s");
             assert!(r < reordering, "{scheduler}, {buffer}: {r} B, minrtt {reordering} B");
         }
