@@ -86,7 +86,7 @@ def test_set_returns_another_scenario_checked_at_once() -> None:
         (0.5, "0.5"),
         ('say "hi"\n', '"say \\u0022hi\\u0022\\u000a"'),
         ([1, "a"], '[1, "a"]'),
-        ({"kind": "packet", "probability": 0.01}, '{"kind" = "packet", "probability" = 0.01}'),
+        ({"kind": "packet", "probability": 0.01}, '{kind = "packet", probability = 0.01}'),
         (Path("traces") / "up.csv", '"traces/up.csv"'),
         (np.float64(0.02), "0.02"),
         (np.int64(3), "3"),

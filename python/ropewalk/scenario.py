@@ -376,10 +376,15 @@ def _toml_value(value: Value) -> str:
         case int() | float():
             return repr(value)
         case Mapping():
-            return "{" + ", ".join(f"{_toml_value(k)} = {_toml_value(v)}" for k, v in value.items()) + "}"
+            return "{" + ", ".join(f"{_toml_key(k)} = {_toml_value(v)}" for k, v in value.items()) + "}"
         case Sequence():
             return "[" + ", ".join(map(_toml_value, value)) + "]"
     raise TypeError(
         f"found {value!r}, which no key of a scenario takes; write a text, a number, true or false, "
         "a list of these or a table"
     )
+
+
+def _toml_key(key: Value) -> str:
+    """Bare where it can be, as people write it."""
+    return key if isinstance(key, str) and re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml_value(key)
