@@ -108,7 +108,7 @@ def test_a_join_that_a_proxy_refuses_is_told_everywhere(ropewalk: Ropewalk, tmp_
     said = " ".join(ropewalk("why", file, *SETS, "--effort", "quick").stdout.split())
     assert "Nothing is wrong" not in said
     assert "1. proxy (" in said
-    assert "--set proxy.gateway.flows=[] " in said
+    assert "--set 'proxy.gateway.flows=[]' " in said
     assert "--set proxy.gateway.node=gateway --set proxy.gateway.kind=mptcp" in said
     assert "A join from box to station over satellite failed" in said
     [flow] = json.loads(ropewalk("why", file, *SETS, "--effort", "quick", "--json").stdout)["flows"]

@@ -74,11 +74,6 @@ class Way:
         return quantity(self.settings.get("delay"))
 
     @property
-    def is_lossy(self) -> bool:
-        """A loss model drops packets."""
-        return kind(self.settings.get("loss", "none")) not in {"none", ""}
-
-    @property
     def strips(self) -> bool:
         """A middlebox removes MPTCP options."""
         return self.settings.get("strip_mptcp", False) is not False
@@ -201,6 +196,8 @@ class Facts:
     events: tuple[dict[str, Any], ...]
     duration_s: float
     proxies: tuple[Proxy, ...] = ()
+    spreads_packets: bool = False
+    """Ways of equal length take packets of a connection at random."""
 
     @classmethod
     def of(cls, scenario: Scenario) -> Facts:
@@ -209,7 +206,8 @@ class Facts:
         edges = _edges(document)
         proxies = _proxies(document)
         flows = tuple(_flow(flow, edges, proxies) for flow in document["flow"] if flow.get("count", 1) > 0)
-        return cls(flows, tuple(document.get("event", [])), scenario.duration_s, proxies)
+        spreads = document.get("routing", {}).get("ecmp") == "packet"
+        return cls(flows, tuple(document.get("event", [])), scenario.duration_s, proxies, spreads)
 
     def proxies_of(self, flow: Flow) -> list[Proxy]:
         """The proxies that may have a part in a flow."""

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ropewalk import _core
 from ropewalk.facts import COUPLED, kind, quantity
+from ropewalk.why.joins import IN_KERNEL, around_middleboxes, endpoints, one_path
+from ropewalk.why.models import is_lossy, without_losses
 from ropewalk.why.outages import is_blackout, joined_at_once, late, sooner, without_outages
 from ropewalk.why.proxies import correct, leaving, left_out, of_sender, without_crashes
+from ropewalk.why.reordering import in_order, tolerant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -79,6 +82,14 @@ ACTS: Mapping[Cause, Mapping[str, float]] = {
         "handshake": 0.25,
         "path_down": 0.25,
     },
+    "reordering": {
+        "recovery": 1.0,
+        "congestion_window": 1.0,
+        "pacing": 1.0,
+        TAIL: 0.5,
+        "receive_window": 0.25,
+        "send_buffer": 0.25,
+    },
     "coupled": {"congestion_window": 1.0, "recovery": 1.0, TAIL: 0.5, "pacing": 0.5},
     "slow_start": {"congestion_window": 1.0, "recovery": 0.5, "pacing": 0.5, TAIL: 0.5},
     "ack_path": {"congestion_window": 1.0, "recovery": 1.0, "pacing": 1.0, TAIL: 0.5, "handshake": 0.5},
@@ -126,6 +137,8 @@ class Case:
     """A direction of its ACKs is full."""
     refused_at: tuple[str, ...]
     """Nodes to which joins of its subflows went that failed."""
+    unused: tuple[str, ...] = ()
+    """Paths without a subflow."""
     waits: bool = False
     """It is a sequence of messages, whose delay matters."""
     ends: tuple[End, ...] = ()
@@ -362,13 +375,14 @@ def single_paths(case: Case) -> Iterator[Settings]:
     flow = case.flow
     if not (flow.is_mptcp or flow.is_cmt) or len(flow.paths) < 2:  # noqa: PLR2004
         return
-    alone = _transport(case, kind="sctp") if flow.is_cmt else _transport(case, path_manager="default")
+    alone = _transport(case, **one_path(flow))
     for path in flow.paths:
         yield ((f"{flow.key}.via", path), *alone)
 
 
 def _no_loss(case: Case) -> Iterator[Settings]:
-    links = [(f"{way.key}.loss", "none") for way in (*case.flow.data, *case.flow.acks) if way.is_lossy]
+    ways = (*case.flow.data, *case.flow.acks)
+    links = [setting for way in ways if is_lossy(way) for setting in without_losses(way)]
     events = [
         (f"event.{number}.set.loss", "none")
         for number, event in enumerate(case.facts.events)
@@ -379,7 +393,7 @@ def _no_loss(case: Case) -> Iterator[Settings]:
 
 def _robust(case: Case) -> Iterator[Settings]:
     own = of_sender(case.facts, case.flow)
-    if not any(way.is_lossy and way.name in own for way in case.flow.data):
+    if not any(is_lossy(way) and way.name in own for way in case.flow.data):
         return
     for name in ROBUST:
         if name != case.flow.congestion:
@@ -415,8 +429,12 @@ def _starts(case: Case) -> Iterator[Settings]:
 
 def _joins(case: Case) -> Iterator[Settings]:
     manager = kind(case.flow.transport.get("path_manager", ""))
-    if case.flow.is_mptcp and len(case.flow.paths) > 1 and manager != "per-path":
-        yield _transport(case, path_manager="per-path")
+    if case.flow.is_mptcp and len(case.flow.paths) > 1:
+        if manager == IN_KERNEL:
+            if case.unused and not case.fell_back:
+                yield _transport(case, **endpoints(case.flow, case.unused))
+        elif manager != "per-path":
+            yield _transport(case, path_manager="per-path")
     for key, best in CONNECTIONS.items():
         if case.flow.app.get(key, best) != best:
             yield ((f"{case.flow.key}.app.{key}", json.dumps(best)),)
@@ -448,7 +466,7 @@ def _wide_acks(case: Case) -> Iterator[Settings]:
     for way in case.flow.acks:
         wanted = rates.get(way.path)
         if wanted is not None and way.rate is not None and way.rate < wanted:
-            changes.append((f"{way.key}.rate", f"{wanted:.0f}bit/s"))
+            changes.append((f"{way.key}.rate", f"{wanted / 1e6:.15g}Mbit/s"))
     yield tuple(changes)
 
 
@@ -486,6 +504,20 @@ def _capable(case: Case) -> Iterator[Settings]:
     yield tuple(_strips(way) for way in (*case.flow.data, *case.flow.acks) if way.strips)
 
 
+def _first_elsewhere(case: Case) -> Iterator[Settings]:
+    if case.fell_back:
+        yield from around_middleboxes(case.flow)
+
+
+def _in_order(case: Case) -> Iterator[Settings]:
+    yield in_order(case.facts, case.flow)
+
+
+def _tolerant(case: Case) -> Iterator[Settings]:
+    for keys in tolerant(case.facts, case.flow):
+        yield _transport(case, **keys)
+
+
 def _correct_proxies(case: Case) -> Iterator[Settings]:
     yield from correct(case.facts, case.flow, case.refused_at)
 
@@ -516,6 +548,7 @@ def _readers(case: Case) -> Iterator[Settings]:
 
 TABLE: tuple[Row, ...] = (
     Row("fallback", _capable, least=0.0),
+    Row("fallback", _first_elsewhere, least=0.0),
     Row("proxy", _correct_proxies, least=0.0),
     Row("proxy", _no_proxies, least=0.0),
     Row("proxy", _no_crashes, is_cure=False, least=0.0),
@@ -529,6 +562,8 @@ TABLE: tuple[Row, ...] = (
     Row("pacing", _unpaced),
     Row("path_down", _no_outages, is_cure=False, least=0.0),
     Row("path_down", _sooner_elsewhere, least=0.0),
+    Row("reordering", _in_order, is_cure=False),
+    Row("reordering", _tolerant),
     Row("loss", _no_loss, is_cure=False),
     Row("loss", _robust),
     Row("coupled", _uncoupled),
@@ -543,5 +578,5 @@ TABLE: tuple[Row, ...] = (
 """Cause to what is tried for it. Of several rows with the same change the first one counts."""
 AT_RECEIVERS = (_receive_windows,)
 """Changes that are also tried at an end in a proxy that receives the data."""
-AT_SENDERS = (_send_buffers, _schedulers, _reinjections, _robust, _uncoupled, _starts, _unpaced)
+AT_SENDERS = (_send_buffers, _schedulers, _reinjections, _tolerant, _robust, _uncoupled, _starts, _unpaced)
 """Changes that are also tried at an end in a proxy that sends them."""

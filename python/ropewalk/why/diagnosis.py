@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,7 @@ def look(bench: Bench, facts: Facts, flow: Flow) -> Seen:
         any(one.busy >= CROWDED or one.dropped > 0 for one in acks),
         any(one.busy >= FULL for one in acks),
         tuple(rows(bench.base.failed_joins, flow)["to"].cast(pl.String).unique(maintain_order=True)),
+        tuple(path.name for path in seen_paths if path.name in unused),
         waits_for_messages(bench.base, flow),
         ends(bench.base, facts, flow),
     )
@@ -168,7 +170,9 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
     joins = tuple(refused(rows(bench.base.failed_joins, flow), len(bench.base.origin.seeds), seen.case.facts))
     nothing = not joins and not any(reason.cures or reason.without for reason in reasons)
     if reasons and reasons[0].cause == "capacity" and nothing:
-        reasons[0] = replace(reasons[0], evidence=f"{reasons[0].evidence}. Nothing is wrong")
+        idle = [path for path in seen.case.unused if flow.is_mptcp]
+        more = f"; {', '.join(idle)} never joined" if idle else ". Nothing is wrong"
+        reasons[0] = replace(reasons[0], evidence=f"{reasons[0].evidence}{more}")
     if not reasons and alone:
         reasons = [Reason("scheduler", _alone_share(seen, alone), evidence("scheduler", seen), tuple(alone))]
     return FlowDiagnosis(
@@ -203,7 +207,7 @@ def _unproven(bench: Bench, seen: Seen, told: set[Cause]) -> Iterator[str]:
     if not told:
         found = dict(sorted(found.items(), key=lambda item: -item[1][0].mean)[:1])
     for cause, (ratio, trial) in found.items():
-        change = " ".join(f"--set {key}={value}" for key, value in trial.settings)
+        change = " ".join(f"--set {shlex.quote(f'{key}={value}')}" for key, value in trial.settings)
         what = "goodput" if measure(bench.base, seen.case.flow) == "goodput" else "speed"
         yield (
             f"{cause}: {evidence(cause, seen)}. {change} gives {interval(ratio.mean, ratio.ci95)} times "
@@ -323,7 +327,8 @@ def _nothing_wrong(bench: Bench, seen: Seen, proofs: dict[Cause, Proof], shares:
     flow, spent = seen.case.flow, seen.case.budget
     opening = spent.get("handshake", 0.0)
     nearly = seen.busy < BRIM
-    wrong = any(
+    # A link that is down is not full: `busy` is of the time in which it can carry something.
+    wrong = "path_down" in proofs or any(
         proof.gain >= WORTH or (nearly and is_suspect(seen.case, cause)) for cause, proof in proofs.items()
     )
     rising = ramp(seen.case, seen.lifetime_s, seen.goodput_bit_s)
@@ -336,11 +341,11 @@ def _nothing_wrong(bench: Bench, seen: Seen, proofs: dict[Cause, Proof], shares:
         shares["handshake"] = max(shares.get("handshake", 0.0), opening)
     # Too little for a segment is held back as nothing is (Nagle): it then waits at the scheduler.
     idle = spent.get("application", 0.0) + (0.0 if "scheduler" in proofs else spent.get("scheduler", 0.0))
-    if not flow.is_backlogged and idle >= IDLE:
-        late_messages = wrong and waits_for_messages(bench.base, flow)
+    # Messages are late for other causes than that there are few of them.
+    late_messages = wrong and waits_for_messages(bench.base, flow)
+    if not flow.is_backlogged and idle >= IDLE and not late_messages:
         # No change makes an application faster that has nothing to send: the time that none saves is its own.
-        own = idle / max([proof.gain for proof in proofs.values()], default=1.0)
-        shares["application"] = min(shares.values(), default=idle) / 2 if late_messages else own
+        shares["application"] = idle / max([proof.gain for proof in proofs.values()], default=1.0)
     acts = times(seen.case)
     full = math.fsum(acts.get(limit, 0.0) for limit in (*ACTS["capacity"], BEHIND))
     if not wrong and seen.data and seen.busy >= FULL:

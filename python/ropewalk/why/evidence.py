@@ -6,13 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from ropewalk.facts import ONE_SUBFLOW, kind, quantity
 from ropewalk.numbers import count, figure, percent
 from ropewalk.problems import overreach, size
 from ropewalk.why.budget import budget, rows, split_buffer
+from ropewalk.why.joins import IN_KERNEL, lacking
+from ropewalk.why.models import fades, is_lossy
 from ropewalk.why.outages import outages
 from ropewalk.why.paths import TLS, law, loss_limited_bit_s
 from ropewalk.why.proxies import at_proxies
+from ropewalk.why.reordering import reorders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -162,6 +167,11 @@ def _scheduler(seen: Seen) -> str:
         return f"scheduler {seen.case.flow.scheduler}"
     slow = max(known, key=lambda path: path.rtt_s or 0.0)
     fast = min(known, key=lambda path: path.rtt_s or 0.0)
+    if seen.case.flow.scheduler == "redundant":
+        shares = ", ".join(f"{path.name} {percent(path.share)}" for path in known)
+        return (
+            f"redundant sends all data over every path, whose rates do not add up: {shares} of what is sent"
+        )
     waits = rows(seen.results.flows, seen.case.flow)["out_of_order_s"].mean()
     waited = float(waits) / seen.lifetime_s if isinstance(waits, (int, float)) and seen.lifetime_s else 0.0
     return (
@@ -178,7 +188,10 @@ def _loss(seen: Seen) -> str:
     parts = []
     for one in seen.data:
         rtt = rtts.get(one.path) or seen.rtt_s
-        if one.loss > 0 and one.name in behind:
+        if one.loss > 0 and one.name in _fading(seen):
+            # The laws are those of losses that come one by one.
+            parts.append(f"{one.name} loses {100 * one.loss:.2g} % of the packets, most of them in outages")
+        elif one.loss > 0 and one.name in behind:
             # The proxy repairs it, by a control of its own.
             node, of_leg = behind[one.name]
             parts.append(
@@ -194,6 +207,27 @@ def _loss(seen: Seen) -> str:
             )
     parts += [f"{one.name} loses {100 * one.loss:.2g} % of the ACKs" for one in seen.acks if one.loss > 0]
     return "; ".join(parts) or "packets are lost"
+
+
+def _fading(seen: Seen) -> set[str]:
+    """Links that lose nearly everything for a while, again and again."""
+    return {way.name for way in seen.case.flow.data if any(True for _ in fades(way))}
+
+
+def _reordering(seen: Seen) -> str:
+    """The directions in which packets overtake each other, and what is sent again for it."""
+    flow = seen.case.flow
+    names = [way.name for way in (*flow.data, *flow.acks) if reorders(way)]
+    where = (
+        f"packets overtake each other on {', '.join(names[:MOST])}"
+        if names
+        else ("packets of a connection take ways of equal length at random and overtake each other")
+    )
+    own = rows(seen.results.flows, flow).select(pl.col("retransmitted_segments", "segments_sent").sum())
+    again, sent = own.row(0)
+    lost = any(is_lossy(way) for way in flow.data) or any(one.dropped > 0 for one in seen.data)
+    missing = "" if lost else ", and none was lost"
+    return f"{where}; {percent(again / sent if sent else 0.0)} of the segments were sent again{missing}"
 
 
 def _behind_proxies(seen: Seen) -> dict[str, tuple[str, float]]:
@@ -219,8 +253,10 @@ def is_loss_limited(seen: Seen) -> bool:
         for way in route
     }
     behind = {name: rtt for name, (_, rtt) in _behind_proxies(seen).items()}
+    fading = _fading(seen)
     return any(
         one.loss > 0
+        and one.name not in fading
         and loss_limited_bit_s(
             seen.case.flow, behind.get(one.name) or rtts.get(one.path) or seen.rtt_s, one.loss
         )
@@ -251,9 +287,19 @@ def _slow_start(seen: Seen) -> str:
     whole = seen.case.rate_bit_s * seen.rtt_s / 8 / segment
     rounds = max(0.0, math.log2(max(whole, 1.0) / initial))
     lasted = seen.lifetime_s / seen.rtt_s if seen.rtt_s else 0.0
+    threshold = (quantity(transport.get("initial_ssthresh")) or math.inf) / segment
+    if threshold < whole / 2:
+        return (
+            f"slow start ends at the initial threshold of {transport['initial_ssthresh']}, "
+            f"{count(round(threshold), 'segment')} of {round(whole):,} that fill the paths; the flow lasts "
+            f"{figure(lasted, 2)} round trips of {duration(seen.rtt_s)}"
+        )
     if not seen.rtt_s or lasted > LONG * (rounds + 1):
         flow = seen.case.flow
-        idles = transport.get("idle_restart") != "never" and (len(flow.paths) > 1 or not flow.is_backlogged)
+        pauses = any(quantity(flow.app.get(key)) for key in ("think", "interval"))
+        idles = transport.get("idle_restart") != "never" and (
+            len(flow.paths) > 1 or not flow.is_backlogged or pauses
+        )
         again = ", and again after a path has idled for a timeout" if idles else ""
         return (
             f"windows begin small: from {count(initial, 'segment')} slow start takes "
@@ -273,10 +319,14 @@ def _handshake(seen: Seen) -> str:
         if path.joined_s is not None and path.joined_s > LATE * seen.lifetime_s
     ]
     never = [f"{path.name} never joined" for path in seen.paths if path.joined_s is None]
+    if never and kind(seen.case.flow.transport.get("path_manager", "")) == IN_KERNEL:
+        limit, missing = lacking(seen.case.flow, seen.case.unused)
+        never += [] if limit is None else [f"the limit is {count(limit, 'further subflow')}"]
+        never += [f"no endpoint opens subflows from {path}" for path in missing]
     opening = []
     if seen.case.budget.get("handshake", 0.0) >= SHOWN or not (late or never):
         opening.append(f"{seen.time('handshake')} the connection was not yet established")
-    opening.append(_round_trips(seen))
+        opening.append(_round_trips(seen))
     return "; ".join([*opening, *late, *never])
 
 
@@ -391,6 +441,7 @@ WORDS: Mapping[Cause, Callable[[Seen], str]] = {
     "send_buffer": _send_buffer,
     "scheduler": _scheduler,
     "loss": _loss,
+    "reordering": _reordering,
     "coupled": _coupled,
     "slow_start": _slow_start,
     "handshake": _handshake,

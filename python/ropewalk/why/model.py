@@ -15,6 +15,7 @@ Cause: TypeAlias = Literal[
     "send_buffer",
     "scheduler",
     "loss",
+    "reordering",
     "coupled",
     "slow_start",
     "handshake",
@@ -128,7 +129,7 @@ class Reason:
     """One cause of a flow's rate."""
 
     cause: Cause
-    """One of 15 names."""
+    """One of 16 names."""
     share: float
     """Part of the flow's time that the cause accounts for, 0 to 1."""
     evidence: str

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.facts import kind, quantity
 from ropewalk.numbers import figure, percent
+from ropewalk.why.models import NEARLY_ALL, changes, fades, models, without_fades
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ropewalk.facts import Facts, Flow, Way
     from ropewalk.why.model import Setting
+    from ropewalk.why.models import Model, Options
 
 AT_THE_END = 0.001
 """Seconds before the end of the run."""
-BLACKOUT = 0.9
-"""A link that loses this part of the packets from an event on is down, whatever the scenario calls it."""
 FEW = 3
 """Timeouts in a row after which a subflow is given up, where paths go down."""
 FEW_ERRORS = 1
@@ -44,7 +43,7 @@ def is_down(event: dict[str, Any]) -> bool:
 def is_blackout(event: dict[str, Any]) -> bool:
     """A link begins to lose nearly all packets."""
     loss = event.get("set", {}).get("loss")
-    return kind(loss) == "packet" and isinstance(loss, dict) and float(loss["probability"]) >= BLACKOUT
+    return kind(loss) == "packet" and isinstance(loss, dict) and float(loss["probability"]) >= NEARLY_ALL
 
 
 def outages(facts: Facts, flow: Flow) -> list[str]:
@@ -59,21 +58,31 @@ def outages(facts: Facts, flow: Flow) -> list[str]:
             found.append(f"{event.get('link')}, which loses {lost} of the packets, at {at}")
         elif event.get("do", {}).get("leave"):
             found.append(f"{flow.name} loses {event['do']['leave']} at {at}")
+    alike: dict[str, list[str]] = {}
     for way in (*flow.data, *flow.acks):
-        found += [f"{way.name} for {outage} at each hand-over" for outage in _handovers(way).values()]
-        if _zeros(way):
-            found.append(f"{way.name}, whose rate is 0 at times")
-    return found
+        for words in _of_models(way):
+            alike.setdefault(words, []).append(way.name)
+    return [*found, *(f"{' and '.join(names)} ({words})" for words, names in alike.items())]
+
+
+def _of_models(way: Way) -> Iterator[str]:
+    """Outages of the models of a direction, in words."""
+    for outage in _handovers(way):
+        yield f"for {outage} at each hand-over"
+    if changes(way, "rate", _without_zeros):
+        yield "rate 0 at times"
+    for _, lasting in fades(way):
+        yield f"nearly all packets lost for {figure(lasting)} s at a time in the mean"
 
 
 def without_outages(facts: Facts, flow: Flow) -> Iterator[tuple[Setting, ...]]:
     """The scenario in which no path goes down; then without anything that comes with an outage."""
-    ways = []
+    ways: list[Setting] = []
     for way in (*flow.data, *flow.acks):
-        ways += [(key, "0s") for key in _handovers(way)]
-        if rates := _zeros(way):
-            ways.append((f"{way.key}.rate.rates", rates))
-    changes = list(ways)
+        ways += changes(way, "delay", _without_handovers)
+        ways += changes(way, "rate", _without_zeros)
+        ways += without_fades(way)
+    stayed = list(ways)
     moved = list(ways)
     for number, event in enumerate(facts.events):
         moving = (f"event.{number}.at", late(facts))
@@ -85,35 +94,44 @@ def without_outages(facts: Facts, flow: Flow) -> Iterator[tuple[Setting, ...]]:
             change = moving
         else:
             continue
-        changes.append(change)
+        stayed.append(change)
         moved.append(moving if len(event.get("set", {})) > 1 else change)
-    yield tuple(changes)
-    if moved != changes:
+    yield tuple(stayed)
+    if moved != stayed:
         yield tuple(moved)
 
 
-def _handovers(way: Way) -> dict[str, str]:
-    """Keys to the times for which the delay models of a direction carry nothing at each hand-over."""
-    delay = way.settings.get("delay")
-    models = {f"{way.key}.delay": delay}
-    if isinstance(delay, list):
-        models = {f"{way.key}.delay.{number}": one for number, one in enumerate(delay)}
-    return {
-        f"{key}.outage": str(one["outage"])
-        for key, one in models.items()
-        if isinstance(one, dict) and quantity(one.get("outage"))
-    }
+def _handovers(way: Way) -> list[str]:
+    """Times for which the delay models of a direction carry nothing at each hand-over."""
+    return [
+        str(one["outage"])
+        for one in models(way, "delay")
+        if isinstance(one, dict) and _without_handovers(one)
+    ]
 
 
-def _zeros(way: Way) -> str:
-    """The rates of a direction over time with the highest in the place of zeros; empty without zeros."""
-    rate = way.settings.get("rate")
-    if kind(rate) != "steps" or not isinstance(rate, dict):
-        return ""
-    rates = rate["rates"]
-    highest = max(rates, key=lambda one: quantity(one) or 0.0)
-    raised = [one if quantity(one) else highest for one in rates]
-    return "" if raised == rates else json.dumps(raised)
+def _without_handovers(model: Model) -> Options | None:
+    return {"outage": "0s"} if isinstance(model, dict) and quantity(model.get("outage")) else None
+
+
+def _without_zeros(model: Model) -> Options | None:
+    """The rates over time, or of the states, with another one in the place of zeros; None without zeros.
+
+    Steps keep the rate from before; the state of a chain has the least of the others.
+    """
+    if kind(model) not in {"steps", "markov"} or not isinstance(model, dict):
+        return None
+    rates = [str(one) for one in model["rates"]]
+    others = [one for one in rates if quantity(one)]
+    if len(others) in (0, len(rates)):
+        return None
+    last = others[0] if kind(model) == "steps" else min(others, key=lambda one: quantity(one) or 0.0)
+    raised = []
+    for one in rates:
+        if quantity(one) and kind(model) == "steps":
+            last = one
+        raised.append(one if quantity(one) else last)
+    return {"rates": raised}
 
 
 def sooner(facts: Facts, flow: Flow) -> Iterator[dict[str, object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -108,7 +109,7 @@ def _costs(cure: Cure) -> str:
 def _reason(number: int, reason: Reason, width: int) -> list[str]:
     found = _wrapped(f"{number}. {reason.cause} ({percent(reason.share)}): {reason.evidence}.", width, 2, 5)
     for cure in reason.cures:
-        keys = [f"--set {override}" for override in cure.overrides()]
+        keys = [f"--set {shlex.quote(override)}" for override in cure.overrides()]
         whole = f"{' '.join(keys)}  {told(cure)}"
         if len(whole) + 5 <= width:
             found.append(f"     {whole}")
@@ -116,7 +117,7 @@ def _reason(number: int, reason: Reason, width: int) -> list[str]:
             found += [f"     {key}" for key in keys]
             found += _wrapped(told(cure), width, 9)
     if reason.without is not None:
-        changed = " ".join(f"--set {override}" for override in reason.without.overrides())
+        changed = " ".join(f"--set {shlex.quote(override)}" for override in reason.without.overrides())
         found += _wrapped(f"Without it ({changed}): {told(reason.without)}.", width, 5)
     if not reason.cures and reason.cause not in {"capacity", "application"}:
         found += _wrapped("No change that was tried helps against it.", width, 5)
