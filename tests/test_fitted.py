@@ -1,5 +1,6 @@
 """Scenarios that are fitted to captures: of a kernel, and of runs."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -24,18 +25,24 @@ def compared(reading: rw.Reading) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(
-    ("name", "rates", "delays"),
-    [("two-subflows", (4e6, 4e6), (0.02, 0.06)), ("reinjection", (2e6, 2e6), (0.02, 0.05))],
+    ("name", "rates", "delays", "points"),
+    [("two-subflows", (4e6, 4e6), (0.02, 0.06), 4), ("reinjection", (2e6, 2e6), (0.02, 0.05), 11)],
 )
 def test_a_scenario_behaves_like_the_kernel(
-    name: str, rates: tuple[float, ...], delays: tuple[float, ...]
+    name: str, rates: tuple[float, ...], delays: tuple[float, ...], points: int
 ) -> None:
+    """Goodput within 10 %; shares as far apart as the page says."""
     reading = rw.read([KERNEL / f"{name}.pcapng"])
     assert [path.rate.value for path in reading.fitted.paths] == pytest.approx(rates, rel=0.01)
     assert [path.delay.value for path in reading.fitted.paths] == pytest.approx(delays, abs=0.001)
     ratio, apart = compared(reading)
     assert ratio == pytest.approx(1.0, abs=0.1)
-    assert apart < 0.12
+    assert round(100 * apart) == points
+    page = (ROOT / "docs" / "howto" / "my-own-capture.md").read_text(encoding="utf-8")
+    said = rf"`{name}` comes to ([\d.]+) (?:of its goodput )?and (?:shares within )?(\d+) points"
+    told = re.search(said, page)
+    assert told is not None
+    assert (float(told[1]), int(told[2])) == (round(ratio, 2), points)
 
 
 def test_figures_of_the_kernel_are_found() -> None:

@@ -161,7 +161,8 @@ impl Default for CubicConfig {
 pub(crate) struct Cubic {
     window: RenoWindow,
     config: CubicConfig,
-    /// Segments before the last reduction; 0: there was none since the start or the last timeout.
+    /// Segments before the last reduction; 0: there was none since the start or the last timeout. RFC 9438 lets a stage that begins
+    /// above it raise it.
     w_max: f64,
     avoidance: Avoidance,
     exit: Exit,
@@ -283,7 +284,7 @@ impl Cubic {
         };
         let (cwnd, mss, beta) = (self.segments(), self.window.mss, self.config.beta);
         let converges = self.config.fast_convergence;
-        match &mut self.avoidance {
+        let ssthresh = match &mut self.avoidance {
             Avoidance::Rfc9438(growth) => {
                 growth.cwnd_prior = cwnd;
                 self.w_max = if converges && cwnd < self.w_max { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
@@ -294,7 +295,9 @@ impl Cubic {
                 self.w_max = if converges && cwnd < self.w_max { growth.half_way(cwnd) } else { cwnd };
                 growth.reduced(reduced / mss) * mss
             }
-        }
+        };
+        debug_assert!(self.w_max <= cwnd, "W_max {} above the window {cwnd} at the loss", self.w_max);
+        ssthresh
     }
 
     /// The present stage and the first slow start are over.

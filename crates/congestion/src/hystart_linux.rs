@@ -91,7 +91,7 @@ impl LinuxHyStart {
         let train = self.is_train(ack, window);
         let delayed = self.is_delayed(rtt, window.delay_min);
         self.found = train || delayed;
-        self.check();
+        self.check(window.delay_min);
         self.found
     }
 
@@ -130,9 +130,10 @@ impl LinuxHyStart {
         round.min_rtt > delay_min + (delay_min / DELAY_DIVISOR).clamp(MIN_DELAY, MAX_DELAY)
     }
 
-    fn check(&self) {
+    fn check(&self, delay_min: Nanos) {
         let Some(round) = &self.round else { return };
         debug_assert!(round.start <= round.last_ack, "a train ends before it begins: {round:?}");
+        debug_assert!(round.min_rtt >= delay_min, "a sample below the least of {delay_min:?}: {self:?}");
         debug_assert!(round.samples <= MIN_SAMPLES, "{round:?}");
     }
 }

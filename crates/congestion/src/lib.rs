@@ -1,7 +1,8 @@
 //! Congestion controls: how many bytes may be in flight on one path.
 //!
 //! - `control.rs`: the trait; `events.rs`, `paths.rs`: its arguments; `extensions.rs`: traits for what few controllers need;
-//! - `reno.rs`, `round.rs`, `delay_window.rs`, `abe.rs`, `hystart.rs`, `hystart_linux.rs`: parts that several controllers share; one file per controller.
+//! - `reno.rs`, `round.rs`, `delay_window.rs`, `abe.rs`, `hystart.rs`, `hystart_linux.rs`: parts that several controllers share; one file per controller;
+//! - `cubic/`: congestion avoidance of CUBIC by RFC 9438 and as in Linux.
 //!
 //! May: read the ACK, the loss and a snapshot of the sibling paths; keep private state. May not: send, read a
 //! clock, know segments, links or files, reach into a connection.

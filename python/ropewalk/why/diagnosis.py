@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ from ropewalk.why.candidates import (
     weight,
 )
 from ropewalk.why.evidence import FULL, LATE, Seen, evidence, is_loss_limited
-from ropewalk.why.model import Cure, FlowDiagnosis, Reason
+from ropewalk.why.model import Cure, FlowDiagnosis, Reason, typed
 from ropewalk.why.paths import directions, is_odd, paths, ramp
 from ropewalk.why.proxies import at_proxies, ends
 from ropewalk.why.trial import PROMISING
@@ -207,7 +206,7 @@ def _unproven(bench: Bench, seen: Seen, told: set[Cause]) -> Iterator[str]:
     if not told:
         found = dict(sorted(found.items(), key=lambda item: -item[1][0].mean)[:1])
     for cause, (ratio, trial) in found.items():
-        change = " ".join(f"--set {shlex.quote(f'{key}={value}')}" for key, value in trial.settings)
+        change = " ".join(typed(trial.settings))
         what = "goodput" if measure(bench.base, seen.case.flow) == "goodput" else "speed"
         yield (
             f"{cause}: {evidence(cause, seen)}. {change} gives {interval(ratio.mean, ratio.ci95)} times "

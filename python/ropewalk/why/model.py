@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NotRequired, TypeAlias, TypedDict
 
@@ -35,6 +36,11 @@ Measure: TypeAlias = Literal["goodput", "messages", "pages"]
 
 Setting: TypeAlias = "tuple[str, str]"
 """A key of the scenario and its value, as after `--set`."""
+
+
+def typed(settings: Sequence[Setting]) -> list[str]:
+    """Options of the command line, quoted for a shell."""
+    return [f"--set {shlex.quote(f'{key}={value}')}" for key, value in settings]
 
 
 class RatioDict(TypedDict):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from ropewalk.limits import FAILED, PATH_DOWN
 from ropewalk.numbers import count, interval, percent
 from ropewalk.problems import size
 from ropewalk.why.evidence import duration, mbit
+from ropewalk.why.model import typed
 
 if TYPE_CHECKING:
     from ropewalk.why.model import AtProxy, Cure, Diagnosis, FlowDiagnosis, Reason
@@ -109,7 +109,7 @@ def _costs(cure: Cure) -> str:
 def _reason(number: int, reason: Reason, width: int) -> list[str]:
     found = _wrapped(f"{number}. {reason.cause} ({percent(reason.share)}): {reason.evidence}.", width, 2, 5)
     for cure in reason.cures:
-        keys = [f"--set {shlex.quote(override)}" for override in cure.overrides()]
+        keys = typed(cure.settings)
         whole = f"{' '.join(keys)}  {told(cure)}"
         if len(whole) + 5 <= width:
             found.append(f"     {whole}")
@@ -117,7 +117,7 @@ def _reason(number: int, reason: Reason, width: int) -> list[str]:
             found += [f"     {key}" for key in keys]
             found += _wrapped(told(cure), width, 9)
     if reason.without is not None:
-        changed = " ".join(f"--set {shlex.quote(override)}" for override in reason.without.overrides())
+        changed = " ".join(typed(reason.without.settings))
         found += _wrapped(f"Without it ({changed}): {told(reason.without)}.", width, 5)
     if not reason.cures and reason.cause not in {"capacity", "application"}:
         found += _wrapped("No change that was tried helps against it.", width, 5)
