@@ -1,5 +1,6 @@
 """Scenarios that are fitted to captures: of a kernel, and of runs."""
 
+import random
 import re
 import tomllib
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 import ropewalk as rw
 from conftest import ROOT, Ropewalk
+from ropewalk.bursts import bursts
 
 KERNEL = ROOT / "crates" / "dissect" / "tests" / "captures"
 
@@ -181,6 +183,118 @@ def test_a_receive_buffer_that_limits_is_found(tmp_path: Path) -> None:
     assert "receive_buffer_max" not in kernel
     assert "# receive buffer: " in kernel
     assert "# send buffer: " in kernel
+
+
+def scenario_of(duration: str, paths: list[str], flow: str) -> str:
+    parts = [f'[[path]]\nname = "p{number}"\n{keys}\n' for number, keys in enumerate(paths)]
+    ends = 'name = "up"\nfrom = "terminal"\nto = "server"\n'
+    return f'name = "made"\nduration = "{duration}"\n\n' + "\n".join(parts) + f"\n[[flow]]\n{ends}{flow}\n"
+
+
+def made(text: str, folder: Path) -> rw.Reading:
+    return rw.read([rw.Scenario.parse(text).run([1], capture=rw.Capture(folder)).captures[1]])
+
+
+def test_losses_in_bursts_are_no_independent_losses(tmp_path: Path) -> None:
+    """As independent losses they halve the goodput. Runs of the scenario differ by 26 %: six captures."""
+    loss = '{ kind = "gilbert_elliott", p = 0.001, r = 0.2, e_good = 0, e_bad = 0.5 }'
+    rest = 'rate = "8Mbit/s", delay = "60ms", queue = "150kB"'
+    flow = 'app = "bulk"\ntransport = { kind = "tcp", profile = "linux" }'
+    paths = [f"up = {{ {rest}, loss = {loss} }}\ndown = {{ {rest} }}"]
+    results = rw.Scenario.parse(scenario_of("40s", paths, flow)).run(6, capture=rw.Capture(tmp_path))
+    readings = [rw.read([file]) for file in results.captures.values()]
+    assert all(reading.fitted.paths[0].bursts is not None for reading in readings)
+    assert 'kind = "gilbert_elliott"' in readings[0].fitted.text
+    ratios = [compared(reading)[0] for reading in readings]
+    assert sum(ratios) / len(ratios) == pytest.approx(1.0, abs=0.1)
+
+
+def test_the_model_of_bursts_is_found_again() -> None:
+    """And independent losses have none."""
+    chance = random.Random(1)
+    bad, lost = False, []
+    for number in range(1, 200_001):
+        bad = chance.random() < (0.8 if bad else 0.002)
+        if bad and chance.random() < 0.5:
+            lost.append(number)
+    found = bursts(lost, 200_000)
+    assert found is not None
+    assert (found.into, found.out, found.bad) == pytest.approx((0.002, 0.2, 0.5), rel=0.2)
+    for seed in range(20):
+        chance = random.Random(seed)
+        alone = [number for number in range(1, 20_001) if chance.random() < 0.01]
+        assert bursts(alone, 20_000) is None, seed
+    assert bursts([], 100) is None
+    assert bursts([1], 0) is None
+
+
+def test_an_application_that_pauses_writes_at_times(tmp_path: Path) -> None:
+    """A video, never without outstanding data; and bursts between which everything is acknowledged."""
+    paths = [
+        'both = { rate = "6Mbit/s", delay = "30ms", queue = "100kB" }',
+        'both = { rate = "3Mbit/s", delay = "60ms", queue = "100kB" }',
+    ]
+    video = '{ kind = "video", rate = "2Mbit/s", frames = 25 }'
+    several = 'transport = { kind = "mptcp", profile = "linux" }'
+    reading = made(scenario_of("40s", paths, f"app = {video}\n{several}"), tmp_path)
+    fitted = reading.nearest()
+    assert "# application: " in fitted.text
+    assert 'app = { kind = "onoff", rate = "' in fitted.text
+    ratio, apart = compared(reading)
+    assert ratio == pytest.approx(1.0, abs=0.1)
+    assert apart < 0.1
+    bursts_of = '{ kind = "onoff", rate = "400kbit/s", packet = "100kB", off = "0s" }'
+    alone = 'transport = { kind = "tcp", profile = "linux" }'
+    reading = made(scenario_of("30s", paths[:1], f"app = {bursts_of}\n{alone}"), tmp_path / "bursts")
+    found = re.search(r'rate = "(\d+)bit/s", packet = "(\d+)B"', reading.fitted.text)
+    assert found is not None
+    assert (int(found[1]), int(found[2])) == pytest.approx((400_000, 100_000), rel=0.02)
+    ratio, _ = compared(reading)
+    assert ratio == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_rate_in_steps_is_found_though_one_of_them_is_frequent(tmp_path: Path) -> None:
+    """Losses of a full queue are told from those of the link by what is outstanding: its delay changes."""
+    steps = 'times = ["0s", "8s", "16s", "26s"], rates = ["10Mbit/s", "3Mbit/s", "15Mbit/s", "6Mbit/s"]'
+    paths = [
+        f'both = {{ rate = {{ kind = "steps", {steps} }}, delay = "25ms", queue = "150kB" }}',
+        'both = { rate = "4Mbit/s", delay = "80ms", queue = "120kB" }',
+    ]
+    flow = 'app = "bulk"\ntransport = { kind = "mptcp", profile = "linux" }'
+    reading = made(scenario_of("40s", paths, flow), tmp_path)
+    first, second = reading.fitted.paths
+    assert len(first.steps) >= 4
+    assert second.steps == []
+    # The longest round trip has a delayed ACK in it.
+    assert second.queue.value == pytest.approx(120e3, rel=0.03)
+    ratio, apart = compared(reading)
+    assert ratio == pytest.approx(1.0, abs=0.1)
+    assert apart < 0.1
+
+
+def test_a_queue_that_overflows_while_the_rate_is_high_loses_nothing_of_the_link(tmp_path: Path) -> None:
+    """Its delay is a fifth of what it was at the lowest rate."""
+    scenario = rw.Scenario.load(ROOT / "scenarios" / "bufferbloat-lte.toml")
+    reading = rw.read([scenario.run([2], capture=rw.Capture(tmp_path)).captures[2]])
+    first = reading.fitted.paths[0]
+    assert first.lost == []
+    assert first.queue.low is not None
+    assert first.queue.low < 2e6 < (first.queue.high or 0.0)
+    _, apart = compared(reading)
+    assert apart < 0.1
+
+
+def test_a_window_at_the_most_of_its_scale_leaves_the_buffer_open(tmp_path: Path) -> None:
+    """64 kB x 4: any buffer from 212 to 262 kB has it."""
+    paths = [
+        'both = { rate = "10Mbit/s", delay = "30ms", queue = "120kB" }',
+        'both = { rate = "6Mbit/s", delay = "110ms", queue = "150kB" }',
+    ]
+    size = 'receive_buffer = "256kB", receive_buffer_max = "256kB"'
+    flow = f'app = "bulk"\ntransport = {{ kind = "mptcp", profile = "linux", {size} }}'
+    text = made(scenario_of("30s", paths, flow), tmp_path).fitted.text
+    assert "# receive buffer: 210 to 262 kB: " in text
+    assert "the most that its scale can tell" in text
 
 
 def test_the_command_writes_a_scenario_that_runs(ropewalk: Ropewalk, tmp_path: Path) -> None:

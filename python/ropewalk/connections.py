@@ -49,7 +49,8 @@ class Reading(Results):
     def nearest(self, jobs: int | None = None) -> Fitted:
         """The fitted scenario with those rules of a sender under which a run is nearest to the capture.
 
-        Schedulers and reinjection cannot be told from packets. Those of Linux stay if they are near.
+        Schedulers and reinjection cannot be told from packets. Those of Linux stay if they are near. The
+        application writes at intervals, if a run with a bulk transfer is faster and further from the capture.
 
         Args:
             jobs: threads; None: one per processor.

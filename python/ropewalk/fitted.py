@@ -5,7 +5,7 @@ The file says beside each figure how it was found, and names all that a capture 
 
 from __future__ import annotations
 
-import json
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -13,36 +13,45 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ropewalk import changing
+from ropewalk import changing, writes
+from ropewalk.bursts import Bursts, bursts
 from ropewalk.errors import ScenarioError
+from ropewalk.fitted_file import FEW, Sender, text_of, unknown
 from ropewalk.scenario import Scenario
 
 Row = dict[str, Any]
 
 FULL = 0.6
 """A loss at a larger part of the largest queueing delay is one of the full queue."""
+FULL_BYTES = 0.8
+"""The same of the most bytes that were outstanding, where the rate changes."""
+BESIDE_S = 0.03
+"""Packets sent within this time of a lost one met the same queue."""
 LEAST_FULL = 2
 """Losses of a full queue from which its size is told."""
 LEAST_QUEUE_S = 0.002
 """A queueing delay that is shorter may be that of a host."""
 LIKELY = 0.3
 """Share of the bytes that are acknowledged at the most frequent rate, if that is the rate of the link."""
+CERTAIN = 0.7
+"""The same, from which the rate is not looked at for changes."""
 UNBOUNDED = 4.0
 """Times the largest rate that was seen, where the link was never busy."""
 BUFFER_S = 0.1
 """A queue that was never full holds this much, or twice what was seen in it."""
-FEW = 30
-"""Fewer losses are repeated one by one: their share would be known badly."""
 LIMITING, CONSTANT = 0.05, 0.9
 """A receive window that is full for longer, and is mostly at its largest, tells the buffer."""
 WINDOW_OF = 0.8, 0.81, 0.83
 """The buffer of Linux as a part of its largest window, where it is fixed: least, usual, most."""
+SAME = 1e-3
+"""Windows that differ by a smaller part are the same."""
+UNSCALED = 65_535
+"""The largest window without scale, in bytes."""
 WHILE_BUSY = "payload acknowledged while the queue was not empty"
 """How a rate was found at which no large part of the data was acknowledged."""
+EMPTY = "the queue was always empty"
 LINUX_MAX = 6 << 20
 """The largest receive buffer of Linux, unless it is told another (tcp_rmem), in bytes."""
-LONGEST = 120
-"""Letters of a name."""
 LATE = 3.0
 """A subflow joined late, or left early, if that is more round trips from the start, or the end."""
 LATE_S = 0.2
@@ -97,6 +106,8 @@ class Path:
     """When its subflow was closed, if the connection went on without it."""
     backup: bool = False
     """Its subflow joined as a backup."""
+    bursts: Bursts | None = None
+    """How its losses come together, where there are many; None: independently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +133,8 @@ OTHERS = (
     Rules("minrtt", "timeout"),
     Rules("minratio", "death"),
 )
+FASTER = 0.1
+"""A bulk transfer that is faster by more is not what an application with pauses did."""
 NEAR = 0.05
 """Rules are near enough if goodput and shares differ by less."""
 
@@ -154,41 +167,83 @@ class Packets:
         return Packets(self.samples.filter(rows), self.silences.filter(rows), self.losses.filter(rows))
 
 
-def nearest(name: str, tables: dict[str, pl.DataFrame], packets: Packets, jobs: int | None = None) -> Fitted:
-    """The same with the rules of the sender, of those known here, under which it is nearest to the capture.
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A run of a fitted scenario beside the capture."""
 
-    Those of Linux stay if they are near. Each is tried in a run.
+    ratio: float
+    """Goodput, over that of the capture."""
+    apart: float
+    """The largest difference of shares."""
+    more: float
+    """Bytes reinjected above those of the capture."""
+    repeated: float
+    """The same as a share of all payload that was sent, as shares of paths are."""
+
+    @property
+    def apart_at_most(self) -> float:
+        """The larger difference, of goodput or of shares."""
+        return max(abs(self.ratio - 1.0), self.apart)
+
+    @property
+    def apart_in_all(self) -> float:
+        """The least is the nearest."""
+        return abs(self.ratio - 1.0) + self.apart + self.repeated
+
+    def __str__(self) -> str:
+        return (
+            f"{self.ratio:.2f} of the goodput, shares within {100 * self.apart:.0f} points, "
+            f"reinjected {self.more / 1e3:+.0f} kB"
+        )
+
+
+def nearest(name: str, tables: dict[str, pl.DataFrame], packets: Packets, jobs: int | None = None) -> Fitted:
+    """The same with what runs tell: whether the application paused, and the rules of an MPTCP sender.
+
+    The rules are those, of all known here, under which a run is nearest to the capture; those of Linux stay
+    if they are near.
     """
     first = fit(name, tables, packets)
     row = next((one for one in tables["flows"].to_dicts() if one["flow"] == first.flow), None)
-    if row is None or row["transport"] != "mptcp" or not row["goodput_bit_s"]:
+    if row is None or not row["goodput_bit_s"]:
         return first
-    mine = tables["subflows"].filter(pl.col("flow").cast(pl.String) == first.flow)
-    shares = _used(mine)["share"].fill_null(0.0).to_list()
-    tried: list[tuple[float, Rules, str]] = []
-    for rules in (LINUX, *OTHERS):
-        results = fit(name, tables, packets, rules).scenario.run(jobs=jobs)
-        goodput = results.flows["goodput_bit_s"].fill_null(0.0).mean()
-        found = results.shares().group_by("path", maintain_order=True).agg(pl.col("share").mean())
-        by_path = dict(found.fill_null(0.0).iter_rows())
-        ratio = (goodput if isinstance(goodput, float) else 0.0) / row["goodput_bit_s"]
-        own = [by_path.get(path.name, 0.0) for path in first.paths]
-        apart = max((abs(a - b) for a, b in zip(own, shares, strict=True)), default=0.0)
-        again = results.subflows["reinjected_bytes"].sum() / results.flows.height
-        more = again - row["reinjected_bytes"]
-        told = (
-            f"{ratio:.2f} of the goodput, shares within {100 * apart:.0f} points, "
-            f"reinjected {more / 1e3:+.0f} kB"
-        )
-        # Reinjected bytes as a share of all payload that was sent, as shares of paths are.
-        sent = mine["bytes"].sum()
-        repeated = abs(again / (sent + more) - row["reinjected_bytes"] / sent)
-        tried.append((abs(ratio - 1.0) + apart + repeated, rules, told))
-        if rules == LINUX and max(abs(ratio - 1.0), apart) < NEAR:
+    of_flow = pl.col("flow").cast(pl.String) == first.flow
+    mine = tables["subflows"].filter(of_flow)
+    tried: list[tuple[Rules, writes.Writes | None, _Trial]] = [(LINUX, None, _try(first, row, mine, jobs))]
+    application = None
+    if tried[0][2].ratio > 1.0 + FASTER:
+        trips = mine["srtt_mean_s"].max()
+        trip = trips if isinstance(trips, float) else 0.0
+        application = writes.slack(row, packets.samples.filter(of_flow), trip)
+    kinds = [None] if application is None else [application, None]
+    others = itertools.product(kinds, OTHERS) if row["transport"] == "mptcp" else ()
+    for kind, rules in ((application, LINUX), *others):
+        # Rules of Linux that are near enough stay.
+        if min(one[2].apart_at_most for one in tried if one[0] == LINUX) < NEAR:
             break
-    _, rules, told = min(tried, key=lambda one: one[0])
+        if (kind, rules) != (None, LINUX):
+            found = _try(fit(name, tables, packets, rules, application=kind), row, mine, jobs)
+            tried.append((rules, kind, found))
+    rules, application, best = min(tried, key=lambda one: one[2].apart_in_all)
     count = f"the nearest of {len(tried)} that were tried" if len(tried) > 1 else "as Linux 6"
-    return fit(name, tables, packets, rules, f"{count}: {told}")
+    return fit(name, tables, packets, rules, f"{count}: {best}", application=application)
+
+
+def _try(fitted: Fitted, flow: Row, subflows: pl.DataFrame, jobs: int | None) -> _Trial:
+    results = fitted.scenario.run(jobs=jobs)
+    goodput = results.flows["goodput_bit_s"].fill_null(0.0).mean()
+    found = results.shares().group_by("path", maintain_order=True).agg(pl.col("share").mean())
+    by_path = dict(found.fill_null(0.0).iter_rows())
+    own = [by_path.get(path.name, 0.0) for path in fitted.paths]
+    shares = _used(subflows)["share"].fill_null(0.0).to_list()
+    again = results.subflows["reinjected_bytes"].sum() / results.flows.height
+    more, sent = again - flow["reinjected_bytes"], subflows["bytes"].sum()
+    return _Trial(
+        (goodput if isinstance(goodput, float) else 0.0) / flow["goodput_bit_s"],
+        max((abs(a - b) for a, b in zip(own, shares, strict=True)), default=0.0),
+        more,
+        abs(again / (sent + more) - flow["reinjected_bytes"] / sent) if sent else 0.0,
+    )
 
 
 def fit(
@@ -197,12 +252,14 @@ def fit(
     packets: Packets,
     rules: Rules = LINUX,
     told: str = "as Linux 6",
+    *,
+    application: writes.Writes | None = None,
 ) -> Fitted:
     """The scenario of the connection with most data, of those that were captured at their sender."""
     fits = pl.col("segments_sent").is_not_null() & pl.col("transport").cast(pl.String).is_in(["tcp", "mptcp"])
     known = tables["flows"].filter(fits).sort("bytes", descending=True)
     if known.is_empty():
-        text = _unknown(name)
+        text = unknown(name)
         return Fitted(Scenario.parse(text, name), text, None, [])
     flow = known.row(0, named=True)
     of_flow = pl.col("flow").cast(pl.String) == flow["flow"]
@@ -211,12 +268,13 @@ def fit(
         mine = of_flow & (pl.col("subflow") == row["subflow"])
         paths.append(_path(len(paths) + 1, flow, row, packets.of(mine)))
     buffers = _buffers(flow, tables["series"].filter(of_flow))
-    text = _text(name, flow, paths, buffers, (rules, told))
+    application = application or writes.pausing(flow, packets.samples.filter(of_flow))
+    text = text_of(name, flow, paths, Sender(rules, told, buffers, application))
     try:
         return Fitted(Scenario.parse(text, name), text, str(flow["flow"]), paths)
     except ScenarioError:
         # Times or sizes of a damaged file, such as a duration of years.
-        text = _unknown(name)
+        text = unknown(name)
         return Fitted(Scenario.parse(text, name), text, None, [])
 
 
@@ -240,7 +298,7 @@ def _path(number: int, flow: Row, row: Row, packets: Packets) -> Path:
     base = 2.0 * delay.value + tx_s
     start = flow["start_s"]
     steps: list[tuple[float, float]] = []
-    if rate.why.startswith(WHILE_BUSY):
+    if not rate.why.startswith(EMPTY) and (row["pace_share"] or 0.0) < CERTAIN:
         found = changing.spans(packets.samples, row["srtt_min_s"] or base, LEAST_QUEUE_S)
         steps = changing.steps(found, flow["end_s"] - start)
     if steps:
@@ -262,7 +320,9 @@ def _path(number: int, flow: Row, row: Row, packets: Packets) -> Path:
         # The silence after it is that of a closed subflow: its data is sent again on others.
         outages = [(since, until) for since, until in outages if until < left]
     name, backup = f"path{number}", bool(row["backup"])
-    return Path(name, row["path"], rate, steps, delay, queue, loss, lost, outages, joined, left, backup)
+    together = bursts(lost, row["segments_sent"]) if len(lost) > FEW else None
+    figures = rate, steps, delay, queue, loss, lost, outages
+    return Path(name, row["path"], *figures, joined, left, backup, together)
 
 
 def _left(flow: Row, row: Row, base_s: float) -> float | None:
@@ -313,7 +373,7 @@ def _rate(row: Row, samples: pl.DataFrame) -> Figure:
         told = f"{WHILE_BUSY}, in {seconds:.3g} s"
         return Figure(mean, max(mean - half, 0.0), mean + half, told)
     most = max(_peak(samples), row["bytes_sent"] * 8.0, 8e3)
-    return Figure(UNBOUNDED * most, most, None, "the queue was always empty; the rate is not identifiable")
+    return Figure(UNBOUNDED * most, most, None, f"{EMPTY}; the rate is not identifiable")
 
 
 def _peak(samples: pl.DataFrame) -> float:
@@ -361,20 +421,31 @@ def _queue_and_loss(
     kept = packets.losses.filter(
         ~pl.any_horizontal(pl.lit(value=False), *(pl.col("t_s").is_between(*span) for span in spans))
     )
+    largest = packets.samples["inflight_bytes"].max()
+    most = float(largest) if isinstance(largest, int | float) else 0.0
     for number, at in kept.select("packet", "t_s").iter_rows():
-        if longest > LEAST_QUEUE_S and _queueing_s(packets.samples, at, base_s, longest) > FULL * longest:
+        late = _queueing_s(packets.samples, at, base_s, longest) > FULL * longest
+        # The same queue is a short delay while the rate is high.
+        much = wire is not None and changing.outstanding(packets.samples, at) > FULL_BYTES * most
+        if longest > LEAST_QUEUE_S and (late or much):
             full.append(at)
         else:
             random.append(int(number))
     held = longest * rate.value / 8.0
     told = f"the longest queueing delay was {1e3 * longest:.3g} ms; {len(full)} segments were lost near it"
+    beside = [delay for delay in (_beside_s(packets.samples, at) for at in full) if delay is not None]
+    if beside and wire is None:
+        usual = max(float(np.median(beside)) - base_s, 0.0)
+        held = usual * rate.value / 8.0
+        told = f"a queueing delay of {1e3 * usual:.3g} ms beside {len(full)} segments that were lost"
     if wire is not None:
-        most = [changing.outstanding(packets.samples, at) for at in full] or [0.0]
-        held = max(wire * float(np.median(most)) - base_s * rate.value / 8.0, 0.0)
+        waiting = [changing.outstanding(packets.samples, at) for at in full] or [0.0]
+        held = max(wire * float(np.median(waiting)) - base_s * rate.value / 8.0, 0.0)
         told = f"so much was outstanding when {len(full)} segments were lost, without what was under way"
     if len(full) >= LEAST_FULL and len(full) >= len(random):
         queue = Figure(held, 0.85 * held, 1.15 * held, told)
     else:
+        held = max(held, longest * rate.value / 8.0)
         roomy = max(2.0 * held, BUFFER_S * rate.value / 8.0, 10.0 * (row["largest_bytes"] or 1))
         queue = Figure(roomy, held, None, "it was never seen full; its size is not identifiable")
         # Losses at any length of the queue are those of the link.
@@ -407,6 +478,12 @@ def _queueing_s(samples: pl.DataFrame, at: float, base_s: float, longest: float)
     return near - base_s if isinstance(near, float) else 0.0
 
 
+def _beside_s(samples: pl.DataFrame, at: float) -> float | None:
+    """The longest round trip of packets that were sent at nearly the same time."""
+    near = samples.filter((pl.col("t_s") - pl.col("rtt_s") - at).abs() <= BESIDE_S)["rtt_s"].max()
+    return near if isinstance(near, float) else None
+
+
 def _buffers(flow: Row, series: pl.DataFrame) -> tuple[list[str], str]:
     """Comments on the buffers of both ends, and the key of that which a full window tells."""
     windows = series.filter(pl.col("metric") == "rwnd_bytes")["value"]
@@ -422,10 +499,15 @@ def _buffers(flow: Row, series: pl.DataFrame) -> tuple[list[str], str]:
         told = f"the window was at most {window / 1e3:.3g} kB, and full for {100 * share:.0f} % of the time"
         low, high = WINDOW_OF[0] * window, "?"
         if share > LIMITING and usual > CONSTANT * window:
-            high = f"{WINDOW_OF[2] * window / 1e3:.3g}"
-            size = f'"{WINDOW_OF[1] * window:.0f}B"'
-            key = f", receive_buffer = {size}, receive_buffer_max = {size}"
+            most_of, usual_of = WINDOW_OF[2], WINDOW_OF[1]
             told += ", and no longer grew"
+            if _is_unit(window):
+                # A buffer up to the next scale has the same window.
+                most_of, usual_of = 1.0, math.sqrt(WINDOW_OF[0])
+                told += ": the most that its scale can tell"
+            high = f"{most_of * window / 1e3:.3g}"
+            size = f'"{usual_of * window:.0f}B"'
+            key = f", receive_buffer = {size}, receive_buffer_max = {size}"
         else:
             told += "; the size is not identifiable"
             if low > LINUX_MAX:
@@ -439,156 +521,6 @@ def _buffers(flow: Row, series: pl.DataFrame) -> tuple[list[str], str]:
     return lines, key
 
 
-def _text(
-    name: str, flow: Row, paths: list[Path], buffers: tuple[list[str], str], rules: tuple[Rules, str]
-) -> str:
-    length = flow["end_s"] - flow["start_s"]
-    # Without its end, a transfer of which nothing is outstanding at the end of the file is over as well.
-    over = bool(flow["completed"]) or flow["delivered_bytes"] == flow["bytes"]
-    lines = [
-        f"# Fitted to the connection {flow['flow']} in {_comment(name)}.",
-        "# In comments: the interval of each figure, and what it follows from. Not identifiable: losses and",
-        "# queues of the way back, congestion control, scheduler. The way back is like the way there,",
-        "# without loss; the rest is what Linux has.",
-    ]
-    idle = flow["nothing_to_send_s"]
-    if idle and length > 0 and idle > 0.1 * length:
-        lines.append(
-            f"# For {100 * idle / length:.0f} % of the time all data was acknowledged: the application"
-            " paused, and a bulk transfer is not what it did."
-        )
-    lines += [
-        f"name = {_string(name)}",
-        f"description = {_string('Fitted to the connection ' + flow['flow'])}",
-        f"duration = {_seconds(3.0 * length + 10.0 if over else max(length, 1e-3))}",
-        "seeds = 10",
-    ]
-    for path in paths:
-        lines += ["", *_path_lines(path, upward=bool(flow["from_client"]))]
-    lines += ["", *_flow_lines(flow, paths, rules, buffers, over=over)]
-    for path in paths:
-        lines += _events(path, length)
-    return "\n".join(lines) + "\n"
-
-
-def _path_lines(path: Path, *, upward: bool) -> list[str]:
-    rate, delay, queue = path.rate, path.delay, path.queue
-    there, back = ("up", "down") if upward else ("down", "up")
-    own = f'"{rate.value:.0f}bit/s"'
-    rest = f'delay = {_seconds(delay.value)}, queue = "{queue.value:.0f}B"'
-    common = f"rate = {_steps(path.steps) or own}, {rest}"
-    loss = ""
-    if len(path.lost) > FEW:
-        loss = f', loss = {{ kind = "packet", probability = {path.loss.value:.3g} }}'
-    elif path.lost:
-        loss = f', loss = {{ kind = "list", packets = {path.lost} }}'
-    return [
-        "[[path]]",
-        f'name = "{path.name}"  # {_comment(path.ends)}',
-        f"# rate: {rate.scaled(1e-6).words('Mbit/s')}",
-        f"# delay: {delay.scaled(1e3).words('ms')}",
-        f"# queue: {queue.scaled(1e-3).words('kB')}",
-        f"# loss: {path.loss.scaled(100.0).words('%', 2)}",
-        f"{there} = {{ {common}{loss} }}",
-        f"{back} = {{ rate = {own}, {rest} }}",
-    ]
-
-
-def _steps(steps: list[tuple[float, float]]) -> str:
-    if not steps:
-        return ""
-    # The first rate holds from the start.
-    times = ", ".join(_seconds(at if index else 0.0) for index, (at, _) in enumerate(steps))
-    rates = ", ".join(f'"{value:.0f}bit/s"' for _, value in steps)
-    return f'{{ kind = "steps", times = [{times}], rates = [{rates}] }}'
-
-
-def _flow_lines(
-    flow: Row, paths: list[Path], rules: tuple[Rules, str], buffers: tuple[list[str], str], *, over: bool
-) -> list[str]:
-    ends = ("terminal", "server") if flow["from_client"] else ("server", "terminal")
-    size = f', size = "{flow["bytes"]}B"' if over else ""
-    lines = [
-        "[[flow]]",
-        'name = "flow"',
-        f'from = "{ends[0]}"',
-        f'to = "{ends[1]}"',
-        f'app = {{ kind = "bulk"{size} }}',
-    ]
-    if not flow["from_client"]:
-        lines.append('opened_by = "receiver"')
-    several = flow["transport"] == "mptcp"
-    kind = "mptcp" if several else "tcp"
-    lines += buffers[0]
-    more = buffers[1]
-    if several:
-        more += f", {rules[0]}"
-        lines.append(f"# scheduler and reinjection, {rules[1]}")
-    if any(path.joined_s is not None or path.backup for path in paths):
-        flags = ['["subflow", "backup"]' if path.backup else '["subflow"]' for path in paths]
-        points = ", ".join(
-            f'{{ path = "{path.name}", flags = {own} }}' for path, own in zip(paths, flags, strict=True)
-        )
-        most = f"subflows = {len(paths)}, add_addr_accepted = {len(paths)}"
-        more += f', endpoints = [{points}], path_manager = {{ kind = "in-kernel", {most} }}'
-    return [*lines, f'transport = {{ kind = "{kind}", profile = "linux"{more} }}']
-
-
-def _events(path: Path, length: float) -> list[str]:
-    lines: list[str] = []
-    for since, until in path.outages:
-        over = until < length
-        first, last = since + path.delay.value, (until + path.delay.value if over else length)
-        told = f"# outage: {since:.3g} to {min(until, length):.3g} s:"
-        told += f" no answer from {first:.3g} to {last:.3g} s;"
-        ended = "ended then or earlier" if over else "went on"
-        lines += ["", f"{told} it began then or later, and {ended}"]
-        lines += _event(since, f'link = "{path.name}"', "set = { up = false }")[1:]
-        if over:
-            lines += _event(until, f'link = "{path.name}"', "set = { up = true }")
-    if path.left_s is not None:
-        lines += ["", f"# the subflow was closed at {path.left_s:.3g} s, and the connection went on"]
-        lines += _event(path.left_s, 'flow = "flow"', f'do = {{ leave = "{path.name}" }}')[1:]
-    if path.joined_s is not None:
-        lines += _event(path.joined_s, 'flow = "flow"', f'do = {{ join = "{path.name}" }}')
-    return lines
-
-
-def _event(at: float, what: str, change: str) -> list[str]:
-    return ["", "[[event]]", f"at = {_seconds(at)}", what, change]
-
-
-def _seconds(value: float) -> str:
-    return f'"{max(round(value * 1e6), 0)}us"'
-
-
-def _string(text: str) -> str:
-    return json.dumps(_comment(text), ensure_ascii=False)
-
-
-def _comment(text: str) -> str:
-    """On one line, and no character that a terminal or an editor takes for a command."""
-    plain = "".join(letter if letter.isprintable() else "?" for letter in text)
-    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"
-
-
-def _unknown(name: str) -> str:
-    return "\n".join(
-        [
-            f"# In {_comment(name)} no TCP connection has a sender that was captured, and possible figures.",
-            f"name = {_string(name)}",
-            'duration = "10s"',
-            "",
-            "[[path]]",
-            'name = "path1"',
-            'both = { rate = "10Mbit/s", delay = "20ms", queue = "100kB" }',
-            "",
-            "[[flow]]",
-            'name = "flow"',
-            'from = "terminal"',
-            'to = "server"',
-            'app = { kind = "bulk" }',
-            'transport = { kind = "tcp", profile = "linux" }',
-            "",
-        ]
-    )
+def _is_unit(window: float) -> bool:
+    """The window field at its largest, with any scale (RFC 7323 section 2.2)."""
+    return any(abs(window / (UNSCALED * 2.0**scale) - 1.0) < SAME for scale in range(15))

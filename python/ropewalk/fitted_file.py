@@ -1,0 +1,194 @@
+"""The file of a fitted scenario: each figure with its interval and its reason as comments."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ropewalk.bursts import Bursts
+    from ropewalk.fitted import Path, Rules
+    from ropewalk.writes import Writes
+
+Row = dict[str, Any]
+
+FEW = 30
+"""Fewer losses are repeated one by one: their share would be known badly."""
+LONGEST = 120
+"""Letters of a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Assumptions on the sender."""
+
+    rules: Rules
+    told: str
+    """How these were found."""
+    buffers: tuple[list[str], str]
+    """Comments on the buffers of both ends, and keys."""
+    writes: Writes | None
+    """Writes of an application that pauses; None: a bulk transfer."""
+
+
+def text_of(name: str, flow: Row, paths: list[Path], sender: Sender) -> str:
+    """The file."""
+    length = flow["end_s"] - flow["start_s"]
+    # Without its end, a transfer of which nothing is outstanding at the end of the file is over as well.
+    over = bool(flow["completed"]) or flow["delivered_bytes"] == flow["bytes"]
+    lines = [
+        f"# Fitted to the connection {flow['flow']} in {_comment(name)}.",
+        "# In comments: the interval of each figure, and what it follows from. Not identifiable: losses and",
+        "# queues of the way back, congestion control, scheduler. The way back is like the way there,",
+        "# without loss; the rest is what Linux has.",
+    ]
+    lines += [
+        f"name = {_string(name)}",
+        f"description = {_string('Fitted to the connection ' + flow['flow'])}",
+        f"duration = {_seconds(3.0 * length + 10.0 if over else max(length, 1e-3))}",
+        "seeds = 10",
+    ]
+    for path in paths:
+        lines += ["", *_path_lines(path, upward=bool(flow["from_client"]))]
+    lines += ["", *_flow_lines(flow, paths, sender, over=over)]
+    for path in paths:
+        lines += _events(path, length)
+    return "\n".join(lines) + "\n"
+
+
+def _path_lines(path: Path, *, upward: bool) -> list[str]:
+    rate, delay, queue = path.rate, path.delay, path.queue
+    there, back = ("up", "down") if upward else ("down", "up")
+    own = f'"{rate.value:.0f}bit/s"'
+    rest = f'delay = {_seconds(delay.value)}, queue = "{queue.value:.0f}B"'
+    common = f"rate = {_steps(path.steps) or own}, {rest}"
+    loss = ""
+    if len(path.lost) > FEW:
+        loss = f", loss = {_loss(path.bursts, path.loss.value)}"
+    elif path.lost:
+        loss = f', loss = {{ kind = "list", packets = {path.lost} }}'
+    return [
+        "[[path]]",
+        f'name = "{path.name}"  # {_comment(path.ends)}',
+        f"# rate: {rate.scaled(1e-6).words('Mbit/s')}",
+        f"# delay: {delay.scaled(1e3).words('ms')}",
+        f"# queue: {queue.scaled(1e-3).words('kB')}",
+        f"# loss: {path.loss.scaled(100.0).words('%', 2)}",
+        f"{there} = {{ {common}{loss} }}",
+        f"{back} = {{ rate = {own}, {rest} }}",
+    ]
+
+
+def _loss(bursts: Bursts | None, mean: float) -> str:
+    if bursts is None:
+        return f'{{ kind = "packet", probability = {mean:.3g} }}'
+    states = f"p = {bursts.into:.3g}, r = {bursts.out:.3g}, e_good = 0, e_bad = {bursts.bad:.3g}"
+    return f'{{ kind = "gilbert_elliott", {states} }}'
+
+
+def _steps(steps: list[tuple[float, float]]) -> str:
+    if not steps:
+        return ""
+    # The first rate holds from the start.
+    times = ", ".join(_seconds(at if index else 0.0) for index, (at, _) in enumerate(steps))
+    rates = ", ".join(f'"{value:.0f}bit/s"' for _, value in steps)
+    return f'{{ kind = "steps", times = [{times}], rates = [{rates}] }}'
+
+
+def _application(flow: Row, writes: Writes | None, *, over: bool) -> list[str]:
+    """The key with its comment."""
+    if writes is None:
+        size = f', size = "{flow["bytes"]}B"' if over else ""
+        return [f'app = {{ kind = "bulk"{size} }}']
+    told = f"{writes.count} writes of {writes.size / 1e3:.3g} kB, one in {1e3 * writes.every_s:.3g} ms"
+    size = f', max_bytes = "{flow["bytes"]}B"' if over else ""
+    each = f'rate = "{max(writes.rate, 1.0):.0f}bit/s", packet = "{max(writes.size, 1.0):.0f}B", off = "0s"'
+    return [
+        f"# application: {told} in the mean: {writes.why}",
+        f'app = {{ kind = "onoff", {each}{size} }}',
+    ]
+
+
+def _flow_lines(flow: Row, paths: list[Path], sender: Sender, *, over: bool) -> list[str]:
+    ends = ("terminal", "server") if flow["from_client"] else ("server", "terminal")
+    lines = ["[[flow]]", 'name = "flow"', f'from = "{ends[0]}"', f'to = "{ends[1]}"']
+    lines += _application(flow, sender.writes, over=over)
+    if not flow["from_client"]:
+        lines.append('opened_by = "receiver"')
+    several = flow["transport"] == "mptcp"
+    kind = "mptcp" if several else "tcp"
+    lines += sender.buffers[0]
+    more = sender.buffers[1]
+    if several:
+        more += f", {sender.rules}"
+        lines.append(f"# scheduler and reinjection, {sender.told}")
+    if any(path.joined_s is not None or path.backup for path in paths):
+        flags = ['["subflow", "backup"]' if path.backup else '["subflow"]' for path in paths]
+        points = ", ".join(
+            f'{{ path = "{path.name}", flags = {own} }}' for path, own in zip(paths, flags, strict=True)
+        )
+        most = f"subflows = {len(paths)}, add_addr_accepted = {len(paths)}"
+        more += f', endpoints = [{points}], path_manager = {{ kind = "in-kernel", {most} }}'
+    return [*lines, f'transport = {{ kind = "{kind}", profile = "linux"{more} }}']
+
+
+def _events(path: Path, length: float) -> list[str]:
+    lines: list[str] = []
+    for since, until in path.outages:
+        over = until < length
+        first, last = since + path.delay.value, (until + path.delay.value if over else length)
+        told = f"# outage: {since:.3g} to {min(until, length):.3g} s:"
+        told += f" no answer from {first:.3g} to {last:.3g} s;"
+        ended = "ended then or earlier" if over else "went on"
+        lines += ["", f"{told} it began then or later, and {ended}"]
+        lines += _event(since, f'link = "{path.name}"', "set = { up = false }")[1:]
+        if over:
+            lines += _event(until, f'link = "{path.name}"', "set = { up = true }")
+    if path.left_s is not None:
+        lines += ["", f"# the subflow was closed at {path.left_s:.3g} s, and the connection went on"]
+        lines += _event(path.left_s, 'flow = "flow"', f'do = {{ leave = "{path.name}" }}')[1:]
+    if path.joined_s is not None:
+        lines += _event(path.joined_s, 'flow = "flow"', f'do = {{ join = "{path.name}" }}')
+    return lines
+
+
+def _event(at: float, what: str, change: str) -> list[str]:
+    return ["", "[[event]]", f"at = {_seconds(at)}", what, change]
+
+
+def _seconds(value: float) -> str:
+    return f'"{max(round(value * 1e6), 0)}us"'
+
+
+def _string(text: str) -> str:
+    return json.dumps(_comment(text), ensure_ascii=False)
+
+
+def _comment(text: str) -> str:
+    """On one line, and no character that a terminal or an editor takes for a command."""
+    plain = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"
+
+
+def unknown(name: str) -> str:
+    """The file where there is nothing to fit."""
+    return "\n".join(
+        [
+            f"# In {_comment(name)} no TCP connection has a sender that was captured, and possible figures.",
+            f"name = {_string(name)}",
+            'duration = "10s"',
+            "",
+            "[[path]]",
+            'name = "path1"',
+            'both = { rate = "10Mbit/s", delay = "20ms", queue = "100kB" }',
+            "",
+            "[[flow]]",
+            'name = "flow"',
+            'from = "terminal"',
+            'to = "server"',
+            'app = { kind = "bulk" }',
+            'transport = { kind = "tcp", profile = "linux" }',
+            "",
+        ]
+    )
