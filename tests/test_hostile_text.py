@@ -18,7 +18,7 @@ from ropewalk.export import export
 from ropewalk.pages import soft
 from ropewalk.reproduce.counting import to_csv
 from ropewalk.reproduce.verdicts import Verdict, VerdictRow
-from ropewalk.visible import BIDI, cell, json_in_html, visible
+from ropewalk.visible import BIDI, UNSEEN, cell, json_in_html, visible
 from study_files import FACTORS_START, STUDY, write_study
 from test_report import chromium, claims_page, data_of, draw_all, quiet, show  # noqa: F401
 
@@ -146,6 +146,17 @@ def test_a_terminal_obeys_no_label(
     assert not HOSTILE.search(run.stdout + run.stderr)
     printer().line("a\x1b[31mb")
     assert capsys.readouterr().out == "a\\u001b[31mb\n"
+
+
+@pytest.mark.parametrize("letter", [chr(one) for one in UNSEEN])
+def test_a_mistake_shows_what_cannot_be_seen(letter: str, ropewalk: Ropewalk, tmp_path: Path) -> None:
+    """Two names that differ by it would look alike, and a value of nothing else empty."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL.replace('link = "b"', f'link = "b{letter}"'), encoding="utf-8")
+    done = ropewalk("run", path)
+    assert done.returncode == 2
+    assert f'there is no path or link "b\\u{ord(letter):04x}"' in done.stderr
+    assert letter not in done.stderr
 
 
 def test_a_label_forges_no_row(ropewalk: Ropewalk, tmp_path: Path) -> None:

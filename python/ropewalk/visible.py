@@ -20,9 +20,11 @@ CONTROLS = (*(c for c in range(0x20) if chr(c) not in "\t\n"), *range(0x7F, 0xA0
 
 A carriage return is one of them: what follows it would be written over its line.
 """
+UNSEEN = (0x00AD, 0x180E, 0x200B, 0x2028, 0x2029, *range(0x2060, 0x2065), 0xFEFF)
+"""Characters without a form: two names that differ by one look alike. Joiners, which scripts need, stay."""
 HALVES = range(0xD800, 0xE000)
 """Surrogates: bytes in the names of files that are not UTF-8, which no file can hold as text."""
-_SHOWN = {character: f"\\u{character:04x}" for character in (*BIDI, *CONTROLS, *HALVES)}
+_SHOWN = {character: f"\\u{character:04x}" for character in (*BIDI, *CONTROLS, *UNSEEN, *HALVES)}
 _BREAKS = {ord(character): escape for character, escape in (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))}
 _IN_JSON = {character: f"\\\\u{character:04x}" for character in (*BIDI, *HALVES)} | {ord("<"): "\\u003c"}
 LONGEST = 2000
@@ -35,7 +37,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
 
 
 def visible(text: str) -> str:
-    """Characters of direction and control and surrogates as escapes (`u202e` after a backslash)."""
+    """Characters of direction, of control and without a form, and surrogates, as escapes."""
     return text.translate(_SHOWN)
 
 
