@@ -243,6 +243,14 @@ def test_an_application_that_pauses_writes_at_times(tmp_path: Path) -> None:
     ratio, apart = compared(reading)
     assert ratio == pytest.approx(1.0, abs=0.1)
     assert apart < 0.1
+    # Writes that follow each other too closely to be told apart, over paths that hold many of them.
+    slow = [keys.replace('"30ms"', '"150ms"').replace('"60ms"', '"280ms"') for keys in paths]
+    often = video.replace("25", "50").replace("2Mbit/s", "3Mbit/s")
+    reading = made(scenario_of("40s", slow, f"app = {often}\n{several}"), tmp_path / "slow")
+    assert "neither losses nor the receive window limit" in reading.nearest().text
+    ratio, apart = compared(reading)
+    assert ratio == pytest.approx(1.0, abs=0.1)
+    assert apart < 0.1
     bursts_of = '{ kind = "onoff", rate = "400kbit/s", packet = "100kB", off = "0s" }'
     alone = 'transport = { kind = "tcp", profile = "linux" }'
     reading = made(scenario_of("30s", paths[:1], f"app = {bursts_of}\n{alone}"), tmp_path / "bursts")

@@ -19,6 +19,8 @@ SLACK = 0.2
 """Share of the time with little outstanding, from which it may be one; a trial decides."""
 LITTLE = 0.75
 """Outstanding data over the most of the last two round trips: a full window falls below by losses alone."""
+LIMITED = 0.1
+"""Share of the time with losses under repair or a full window, up to which these are not the limit."""
 LEAST = 4
 """Writes from which their interval is told."""
 
@@ -73,12 +75,23 @@ def slack(flow: dict[str, Any], samples: pl.DataFrame, trip_s: float) -> Writes 
     clean = ~total.repairing & (most > 0.0)
     seconds = held[clean].sum()
     little = held[clean & (total.waiting < LITTLE * most)].sum()
-    if seconds <= 0.0 or little <= SLACK * seconds:
+    length = flow["end_s"] - flow["start_s"]
+    if seconds <= 0.0 or length <= 0.0:
         return None
+    if little <= SLACK * seconds:
+        limited = held[total.repairing].sum() + (flow["window_full_s"] or 0.0)
+        return _steadily(flow, length) if limited < LIMITED * length else None
     new = np.diff(total.sent, prepend=0.0)
     begins = (new[1:] > 0.0) & (new[:-1] <= 0.0)
     told = f"the window was not in full use for {100 * little / seconds:.0f} % of the time without losses"
     return _writes(flow, total, begins, told)
+
+
+def _steadily(flow: dict[str, Any], length: float) -> Writes:
+    """Writes too close together to be told apart."""
+    told = "neither losses nor the receive window limit a bulk transfer that is faster"
+    count = max(round(length / changing.NEAR_S), 1)
+    return Writes(flow["bytes"] / count, length / count, count, told)
 
 
 def _writes(flow: dict[str, Any], total: _Total, begins: NDArray[np.bool_], why: str) -> Writes | None:
