@@ -46,6 +46,8 @@ pub(super) struct Growth {
     c: f64,
     /// Share of the window that a loss leaves, in units of 1 / BETA_SCALE.
     beta: u64,
+    /// Acknowledged segments per segment of the Reno estimate, in eighths of the window.
+    reno_eighths: u64,
     /// Acknowledged segments for which the window grows by one.
     cnt: u64,
     /// Segments acknowledged towards that (`snd_cwnd_cnt`).
@@ -75,19 +77,20 @@ pub(super) struct Stage {
 impl Growth {
     pub fn new(c: f64, beta: f64) -> Self {
         let beta = libm::round(beta * BETA_SCALE as f64) as u64;
-        Self { c, beta, cnt: 0, credit: 0.0, silent_since: SimTime::NEVER, stage: None }
+        let reno_eighths = 8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta);
+        Self { c, beta, reno_eighths, cnt: 0, credit: 0.0, silent_since: SimTime::NEVER, stage: None }
     }
 
     /// An ACK in avoidance that found the window full. `w_max`: segments before the last loss, 0 if none is known.
     pub fn on_ack(&mut self, window: &mut RenoWindow, w_max: f64, ack: &Acked) {
         let acked = window.acked_in_avoidance(ack.bytes) / window.mss;
         let cwnd = ((window.cwnd / window.mss) as u64).max(1);
-        let per_segment = cwnd * self.reno_eighths() / 8;
         let stage = self.stage.get_or_insert_with(|| Stage::new(ack.now, cwnd, w_max as u64, self.c));
         stage.ack_cnt += acked;
         if stage.is_stale(ack.now, cwnd) {
             stage.last = (cwnd, ack.now);
             self.cnt = stage.count(stage.target(ack.now + ack.delay_min, self.c), cwnd, w_max <= 0.0);
+            let per_segment = cwnd * self.reno_eighths / 8;
             self.cnt = self.cnt.min(stage.count_of_reno(cwnd, per_segment)).max(FASTEST);
         }
         window.cwnd += self.advance(acked) as f64 * window.mss;
@@ -115,11 +118,6 @@ impl Growth {
             stage.epoch_start = (stage.epoch_start + sent.since(self.silent_since.min(sent))).min(ack.now);
         }
         self.silent_since = if ack.flight == Bytes::ZERO { sent } else { SimTime::NEVER };
-    }
-
-    /// Acknowledged segments per segment of the Reno estimate, in eighths of the window.
-    fn reno_eighths(&self) -> u64 {
-        8 * (BETA_SCALE + self.beta) / 3 / (BETA_SCALE - self.beta)
     }
 
     /// The window after a loss with `segments`.
