@@ -18,7 +18,8 @@ impl Departure {
     const FILLED: u8 = 4;
     const QUIET: u8 = 8;
 
-    /// MPTCP, and more data waits: the subflow of the packet has [`Limit::CongestionWindow`], and no other has room.
+    /// More data waits: the subflow of the packet, or the connection of plain TCP, has [`Limit::CongestionWindow`], and no other
+    /// subflow has room.
     ///
     /// [`Limit::CongestionWindow`]: crate::Limit::CongestionWindow
     #[must_use]

@@ -149,6 +149,7 @@ impl MptcpConnection {
     }
 
     /// Free bytes of the send buffer, which is sized by the sum of the congestion windows.
+    #[inline(always)]
     pub fn send_space(&self) -> Bytes {
         if !self.usual.is_open() && (!self.is_established() || self.lifetime.has_failed()) {
             return Bytes::ZERO;

@@ -169,7 +169,7 @@ impl ReceiveSide {
     }
 
     /// The window has opened so far that the peer must learn it at once; `held` as above.
-    #[inline]
+    #[inline(always)]
     pub(super) fn deserves_update(&self, held: u64, limit: Bytes) -> bool {
         let free = || self.room(held, limit).free;
         self.window.deserves_update(&self.tcp, self.next, self.room_size(), free)

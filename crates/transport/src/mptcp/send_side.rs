@@ -165,6 +165,7 @@ impl SendSide {
     }
 
     /// The application appends to the stream.
+    #[inline(always)]
     pub(super) fn write(&mut self, bytes: u64, subflows: &Subflows) {
         if let Some(fragments) = &mut self.fragments {
             fragments.write(self.written, self.pending < self.written, bytes);
@@ -395,6 +396,7 @@ impl SendSide {
 /// The send buffer.
 impl SendSide {
     /// Free bytes of the send buffer.
+    #[inline(always)]
     pub(super) fn space(&self, subflows: &Subflows) -> Bytes {
         let senders = || subflows.iter().filter(|s| s.may_send()).map(Subflow::sender);
         let unsent = || (self.written - self.next).0 + senders().map(Sender::unsent).sum::<u64>();

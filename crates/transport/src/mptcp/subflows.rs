@@ -476,6 +476,7 @@ impl Subflows {
     }
 
     /// The application has read everything that has come.
+    #[inline(always)]
     pub(super) fn everything_is_read(&mut self) {
         for i in self.unread.iter() {
             if !self.get(i).is_some_and(|s| s.endpoint().receiver().awaits_read()) {

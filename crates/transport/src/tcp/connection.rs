@@ -16,6 +16,7 @@ use crate::arrival::Arrival;
 use crate::config::{SendBuffer, TcpConfig};
 use crate::convert::ConvertMessage;
 use crate::departure::Departure;
+use crate::limit::Limit;
 use crate::packet::{Body, Packet, PathId};
 use crate::role::Role;
 use crate::seq::{Seq, StreamOffset};
@@ -299,11 +300,12 @@ impl TcpConnection {
             let window = self.offer_window();
             self.sizes.complete_usual(packet, window, (Some(self.sizes.plain()), offset));
             self.push_last(packet);
-            return if self.endpoint.rests_after_data() {
-                self.rest(Departure::LAST)
-            } else {
-                Departure::PACKET
-            };
+            if !self.endpoint.rests_after_data() {
+                return Departure::PACKET;
+            }
+            let last = self.rest(Departure::LAST);
+            let filled = self.endpoint.sender().limit(false) == Limit::CongestionWindow;
+            return if filled { last.filled() } else { last };
         }
         let offer = Offer { sack_blocks: self.sack_blocks, may_send: true };
         let Some(written) = self.endpoint.poll_transmit(now, &offer, packet) else {

@@ -24,7 +24,7 @@ const DATA_FIN_TRIES: usize = 3;
 /// The next segment.
 impl MptcpConnection {
     /// Writes the next packet into `packet`; call until there is none.
-    #[inline(never)]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         if !self.usual.is_open() {
             return self.poll_any(now, packet);

@@ -7,7 +7,7 @@ use super::Subflow;
 impl Subflow {
     /// A segment of `len` bytes has brought something new, and the connection has a receive buffer of `size`: the window may
     /// open. The kernel counts what lies in the queue of the subflow, which is the segment and what waits behind a gap.
-    #[inline]
+    #[inline(always)]
     pub(in crate::mptcp) fn open_window(&mut self, len: u32, size: Bytes) -> bool {
         let size = self.buffer.map_or(size, |own| own.size());
         let in_queue = self.endpoint.receiver().out_of_order().max(u64::from(len));

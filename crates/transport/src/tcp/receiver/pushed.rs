@@ -46,7 +46,7 @@ impl Pushed {
     }
 
     /// A segment with payload has arrived.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_data(&mut self, now: SimTime, segment: &TcpSegment) {
         let (len, psh) = (segment.len, segment.flags.psh);
         self.data_at = now;

@@ -175,8 +175,10 @@ impl ReassemblyQueue {
         if let Some(duplicate) = duplicate {
             blocks.push(duplicate);
         }
+        // Mostly there are fewer ranges than places for them.
+        let most = limit.min(blocks.as_slice().len() + self.out_of_order.iter().len());
         for point in self.recent {
-            if blocks.as_slice().len() >= limit {
+            if blocks.as_slice().len() >= most {
                 break;
             }
             if let Some(range) = self.out_of_order.find(point)

@@ -50,7 +50,7 @@ impl Sender {
         self.config.sending.pacing_rule == PacingRule::Linux && len > 0 && self.is_end_of_unit(now, len)
     }
 
-    #[inline]
+    #[inline(always)]
     fn is_end_of_unit(&mut self, now: SimTime, len: u32) -> bool {
         let segments = self.activity.unit(now);
         let short = self.send.is_mapped() && u64::from(len) < self.send.mss();

@@ -119,7 +119,7 @@ impl Sender {
         advanced
     }
 
-    #[inline]
+    #[inline(always)]
     fn describe_usual(
         &self,
         now: SimTime,
