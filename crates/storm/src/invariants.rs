@@ -129,7 +129,12 @@ fn flow(scenario: &Scenario, tables: &[Table], row: Row<'_>) -> Verdict {
     hold!(told, "{name}: completed and its time disagree");
     // An end whose packets are lost gives up after the data has arrived; an event can abort what is complete.
     let failure = row.word("failure");
-    let unanswered = ["too many timeouts", "the peer cannot be reached", "the handshake was not answered"];
+    let unanswered = [
+        "too many timeouts",
+        "the peer cannot be reached",
+        "the handshake was not answered",
+        "the shutdown was not answered",
+    ];
     let torn = failure == "reset by the peer" && begins_to_strip(scenario) && is_torn(tables, row);
     let gave_up = unanswered.contains(&failure.as_str()) || is_cut_short(scenario) || torn;
     hold!(!row.flag("completed") || failure.is_empty() || gave_up, "{name}: completed and failed, {failure}");
