@@ -111,6 +111,23 @@ def test_a_subflow_that_is_closed_leaves_by_an_event() -> None:
     assert int(told.partition("shares within ")[2].partition(" ")[0]) < 10
 
 
+def test_an_address_that_is_removed_leaves_without_a_fin(tmp_path: Path) -> None:
+    """REMOVE_ADDR on the other subflow tells it."""
+    paths = [
+        'both = { rate = "5Mbit/s", delay = "30ms", queue = "100kB" }',
+        'both = { rate = "8Mbit/s", delay = "50ms", queue = "150kB" }',
+    ]
+    points = 'endpoints = [{ path = "p0", flags = ["subflow"] }, { path = "p1", flags = ["subflow"] }]'
+    manager = 'path_manager = { kind = "in-kernel", subflows = 2 }'
+    flow = f'app = "bulk"\ntransport = {{ kind = "mptcp", profile = "linux", {points}, {manager} }}'
+    event = '\n[[event]]\nat = "12s"\nflow = "up"\ndo = { leave = "p1" }\n'
+    reading = made(scenario_of("40s", paths, flow) + event, tmp_path)
+    assert [path.left_s for path in reading.fitted.paths] == [None, pytest.approx(12.0, abs=0.001)]
+    ratio, apart = compared(reading)
+    assert ratio == pytest.approx(1.0, abs=0.1)
+    assert apart < 0.1
+
+
 BACKUP = """\
 name = "a backup takes over"
 duration = "15s"

@@ -81,12 +81,21 @@ pub(crate) enum Join {
 /// How a subflow ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ending {
-    /// When the first FIN or RST of either end was seen.
+    /// When the first FIN or RST of either end was seen, or REMOVE_ADDR of an address that it uses.
     pub(crate) closed: Option<u64>,
     /// A RST was seen.
     pub(crate) reset: bool,
     /// The reason of MP_TCPRST.
     pub(crate) reason: Option<u8>,
+}
+
+/// Properties of a subflow that its ends tell when it is opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Joining {
+    /// MP_JOIN of an end asks for a backup.
+    pub(crate) backup: bool,
+    /// Address ID by end; `None`: not seen.
+    pub(crate) ids: [Option<u8>; 2],
 }
 
 /// One subflow at one place. Arrays are by end, the one that opened it first.
@@ -110,8 +119,7 @@ pub(crate) struct Subflow {
     pub(crate) stray: bool,
     /// MP_FAIL was seen.
     pub(crate) failed: bool,
-    /// MP_JOIN of an end asks for a backup.
-    pub(crate) backup: bool,
+    pub(crate) joining: Joining,
     pub(crate) ending: Ending,
     /// With SCTP: state that only its paths have.
     pub(crate) on_path: Option<Box<[OnPath; 2]>>,
@@ -133,7 +141,7 @@ impl Subflow {
             last: at,
             stray: false,
             failed: false,
-            backup: false,
+            joining: Joining::default(),
             ending: Ending::default(),
             on_path: None,
         }
@@ -144,6 +152,7 @@ impl Subflow {
         self.ends = self.ends.reversed();
         self.way = self.way.map(opposite);
         self.directions.swap(0, 1);
+        self.joining.ids.swap(0, 1);
     }
 
     /// The handshake is complete, or was not captured.

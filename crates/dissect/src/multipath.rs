@@ -126,14 +126,31 @@ impl Reading {
                 (signal.data_ack, signal.mapping) = (data_ack, mapping);
                 self.connections[connection].streams[end].fin |= data_fin;
             }
-            Mptcp::JoinSyn { backup, .. } | Mptcp::JoinSynAck { backup, .. } => {
-                self.subflows[index].backup |= backup;
+            Mptcp::JoinSyn { backup, id, .. } | Mptcp::JoinSynAck { backup, id, .. } => {
+                let joining = &mut self.subflows[index].joining;
+                joining.backup |= backup;
+                joining.ids[end] = Some(id);
             }
+            Mptcp::RemoveAddr(ids) => self.remove((index, end), ids),
             Mptcp::FastClose { .. } => self.connections[connection].aborted = true,
             Mptcp::Reset { reason, .. } => self.subflows[index].ending.reason = Some(reason),
             // RFC 8684 section 3.7: without a RST it asks for a fallback.
             Mptcp::Fail { .. } => self.subflows[index].failed = true,
             _ => {}
+        }
+    }
+
+    /// An end gives up addresses: RFC 8684 section 3.4.2 has the subflows closed that use them.
+    fn remove(&mut self, (index, end): (usize, usize), ids: &[u8]) {
+        let at = self.subflows[index].last;
+        let connection = self.subflows[index].connection;
+        for number in self.connections[connection].subflows.clone() {
+            let subflow = &mut self.subflows[number];
+            // RFC 8684 section 3.2: the initial subflow has the address ID zero.
+            let id = if subflow.joins.is_none() { Some(0) } else { subflow.joining.ids[end] };
+            if subflow.is_established() && id.is_some_and(|id| ids.contains(&id)) {
+                subflow.ending.closed.get_or_insert(at);
+            }
         }
     }
 

@@ -208,6 +208,7 @@ impl Reading {
         let end = usize::from(self.subflows[index].ends != frame.ends);
         self.sample(at, index);
         let payload = frame.payload_len as u64;
+        self.subflows[index].last = at;
         let signal = self.mptcp(index, end, header, payload > 0);
         let subflow = &mut self.subflows[index];
         note_handshake(subflow, at, end, header);
@@ -435,5 +436,4 @@ fn note_handshake(subflow: &mut Subflow, at: u64, end: usize, header: &TcpHeader
     if has(TcpFlags::FIN) || has(TcpFlags::RST) {
         subflow.ending.closed.get_or_insert(at);
     }
-    subflow.last = at;
 }

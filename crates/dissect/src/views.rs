@@ -351,10 +351,10 @@ impl<'a> SubflowView<'a> {
 
     /// It joined as a backup, as one of its ends asked.
     pub fn is_backup(&self) -> bool {
-        self.subflow.backup
+        self.subflow.joining.backup
     }
 
-    /// When its first FIN or RST was seen, in seconds from the first packet of all.
+    /// When its first FIN or RST was seen, or REMOVE_ADDR of its address, in seconds from the first packet of all.
     pub fn closed(&self) -> Option<f64> {
         self.subflow.ending.closed.map(|at| self.reading.seconds(at))
     }

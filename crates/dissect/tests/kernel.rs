@@ -81,7 +81,8 @@ fn an_address_that_is_removed() {
     assert_eq!(found.len(), 5);
     let closed: Vec<Option<f64>> = found.iter().map(|subflow| subflow.closed()).collect();
     let [None, Some(left), None, None, None] = closed[..] else { panic!("{closed:?}") };
-    assert!((left - 1.27).abs() < 0.01, "{left}");
+    // REMOVE_ADDR; the FIN follows 65 ms later. A SYN without an answer has opened nothing that ends.
+    assert!((left - 1.2057).abs() < 1e-4, "{left}");
     assert_eq!(bytes(&reading), [300_000]);
     identity(&reading);
 }
