@@ -159,7 +159,8 @@ impl Settings {
         line("role", if place.opens { "client" } else { "server" });
         line("checksums", if self.checksums { "1" } else { "0" });
         let dotted = |[a, b, c, d]: [u8; 4]| format!("{a}.{b}.{c}.{d}");
-        place.local.iter().for_each(|address| line("local", &dotted(*address)));
+        // The library lists the address that was bound last first (`sctp_insert_laddr`), and its peer numbers paths in that order.
+        place.local.iter().rev().for_each(|address| line("local", &dotted(*address)));
         place.peer.iter().for_each(|address| line("peer", &dotted(*address)));
         self.sysctls().iter().for_each(|(name, value)| line("sysctl", &format!("{name} {value}")));
         text
