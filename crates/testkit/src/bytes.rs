@@ -125,7 +125,7 @@ fn on_wire(packet: &Packet, settings: &EndSettings) -> Packet {
                 sack.packets = sack.packets.min(3);
                 // The same blocks have two forms in the machine.
                 let mut arrived = RangeSet::default();
-                for block in sack.gaps.blocks(sack.next) {
+                for block in sack.gaps.blocks(sack.next, &[]) {
                     arrived.insert(block);
                 }
                 sack.gaps = GapBlocks::new(sack.next, &arrived);

@@ -66,8 +66,11 @@ impl Summary {
         };
         if let Control::Sack(sack) = &packet.control {
             summary.ack = Some(sack.next.0);
-            summary.sack =
-                sack.gaps.blocks(sack.next).map(|block| Range::new(block.start.0, block.end.0)).collect();
+            summary.sack = sack
+                .gaps
+                .blocks(sack.next, data.more())
+                .map(|block| Range::new(block.start.0, block.end.0))
+                .collect();
         }
         summary
     }

@@ -4,10 +4,14 @@ use testkit::association::{self, leaving_by_path};
 use testkit::setups::sctp_end;
 use transport::Role;
 use transport::packet::{Body, Packet, PathId};
-use transport::sctp::chunk::{AddressList, Control, Cookie, DataChunk, DataChunks, Init, SctpPacket};
-use transport::sctp::config::EagerSack;
+use transport::sctp::chunk::{
+    AddressList, Control, Cookie, DataChunk, DataChunks, Heartbeat, Init, Sack, SctpPacket,
+};
+use transport::sctp::config::{EagerSack, FastRetransmit};
+use transport::sctp::gaps::GapBlocks;
 use transport::sctp::tsn::{StreamId, Tag, Tsn};
 use transport::sctp::{Association, SctpConfig, UserMessage};
+use transport::tcp::ranges::{Range, RangeSet};
 use units::{Bytes, SimTime};
 
 /// Tag of the scripted peer.
@@ -89,4 +93,58 @@ fn chunk_headers_fill_the_window_of_the_peer_where_chunks_have_an_overhead() {
     let three = 2 * (1452 + 256 + 16) + 1452 + 16;
     assert_eq!([sent(256, three), sent(256, three - 1)], [3, 2]);
     assert_eq!([sent(0, 3 * 1452), sent(0, 3 * 1452 - 1)], [3, 2]);
+}
+
+/// Settings with the rules of loss recovery of FreeBSD, or those of RFC 9260.
+fn recovery(freebsd: bool) -> SctpConfig {
+    let mut config = SctpConfig::default();
+    config.recovery.fast_retransmit = if freebsd { FastRetransmit::All } else { FastRetransmit::Single };
+    config
+}
+
+/// `sctp_handle_sack`: chunks that a gap block had acknowledged are in flight again after a SACK without blocks, which was overtaken on a
+/// slower path. The window is larger by as much until they are acknowledged anew. RFC 9260 has no such rule.
+#[test]
+fn a_sack_that_was_overtaken_revokes_what_gap_blocks_have_acknowledged() {
+    for (freebsd, revoked) in [(true, 2 * 1468), (false, 0)] {
+        let mut client = established(&recovery(freebsd), 100_000);
+        (0..3).for_each(|_| {
+            client.send(UserMessage { stream: StreamId(0), unordered: false, size: Bytes(1452) })
+        });
+        leaving_by_path(&mut client, at(50));
+        let mut arrived = RangeSet::default();
+        arrived.insert(Range::new(Tsn(1), Tsn(3)));
+        let some = Sack { gaps: GapBlocks::new(Tsn(0), &arrived), window: 100_000, ..Sack::default() };
+        let none = Sack { window: 100_000, ..Sack::default() };
+        let states = [some, none, some].map(|sack| {
+            hears(&mut client, at(70), Control::Sack(sack), DataChunks::default());
+            let state = client.gauges(0).expect("a path");
+            (state.cwnd, state.inflight)
+        });
+        let (cwnd, flight) = (states[0].0, Bytes(1468));
+        let between = (cwnd + Bytes(revoked), flight + Bytes(revoked));
+        assert_eq!(states, [(cwnd, flight), between, (cwnd, flight)], "freebsd: {freebsd}");
+    }
+}
+
+/// `sctp_process_control`: a SACK or a HEARTBEAT that overtakes the COOKIE ACK on a faster path completes the handshake. INET, which has
+/// `data_is_cookie_ack` as well, knows only DATA.
+#[test]
+fn a_sack_or_a_heartbeat_completes_the_handshake() {
+    let controls = [Control::Sack(Sack::default()), Control::Heartbeat(Heartbeat::default()), Control::None];
+    for (freebsd, expected) in [(true, [true, true, false]), (false, [false; 3])] {
+        let found = controls.map(|control| {
+            let config = SctpConfig { data_is_cookie_ack: true, ..recovery(freebsd) };
+            let mut client = Association::new(sctp_end(&config, "sctp", 2, Role::Client));
+            client.open();
+            leaving_by_path(&mut client, at(0));
+            let peer =
+                Init { tag: PEER, window: 10_000, streams: 10, addresses: AddressList::new([0].into_iter()) };
+            let cookie = Cookie { own: PEER, peer, made: at(10), ..Cookie::default() };
+            hears(&mut client, at(20), Control::InitAck(peer, cookie), DataChunks::default());
+            hears(&mut client, at(30), control, DataChunks::default());
+            client.is_established()
+        });
+        assert_eq!(found, expected, "freebsd: {freebsd}");
+    }
 }

@@ -6,6 +6,7 @@ mod choice;
 mod input;
 mod limit;
 mod output;
+mod revoked;
 
 use std::sync::Arc;
 

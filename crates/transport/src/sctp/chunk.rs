@@ -7,7 +7,7 @@
 
 use units::{Bytes, SimTime};
 
-use crate::sctp::gaps::GapBlocks;
+use crate::sctp::gaps::{GapBlocks, MORE};
 use crate::sctp::tsn::{Ssn, StreamId, Tag, Tsn};
 
 /// The common header: ports, tag, checksum.
@@ -234,11 +234,34 @@ impl DataChunk {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataChunks {
     first: Tsn,
-    chunks: [DataChunk; MAX_CHUNKS],
+    content: Content,
     count: u8,
 }
 
+/// Chunks, or in a packet without any the rest of the gap blocks of its SACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Chunks([DataChunk; MAX_CHUNKS]),
+    More([u8; MORE]),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Chunks(<[DataChunk; MAX_CHUNKS]>::default())
+    }
+}
+
 impl DataChunks {
+    /// No chunks, and the code of [`GapBlocks`] that has no place in the SACK beside them.
+    pub fn with_more(more: [u8; MORE]) -> Self {
+        Self { content: Content::More(more), ..Self::default() }
+    }
+
+    /// The code of [`GapBlocks`] that has no place in the SACK beside them.
+    pub fn more(&self) -> &[u8] {
+        if let Content::More(more) = &self.content { more } else { &[] }
+    }
+
     /// Adds a chunk. RFC 9260 section 6.10: "The transmitter MUST transmit DATA chunks within an SCTP packet in increasing order of
     /// TSN." False, without change, if there is no place, or its TSN is not the next.
     pub fn push(&mut self, tsn: Tsn, chunk: DataChunk) -> bool {
@@ -249,7 +272,8 @@ impl DataChunks {
         if index == MAX_CHUNKS || tsn.0 != self.first.0 + index as u64 {
             return false;
         }
-        self.chunks[index] = chunk;
+        let Content::Chunks(chunks) = &mut self.content else { return false };
+        chunks[index] = chunk;
         self.count += 1;
         true
     }
@@ -276,7 +300,8 @@ impl DataChunks {
 
     /// TSNs and chunks.
     pub fn iter(&self) -> impl Iterator<Item = (Tsn, DataChunk)> {
-        let chunks = self.chunks.into_iter().take(usize::from(self.count));
+        let chunks = if let Content::Chunks(chunks) = self.content { chunks } else { Default::default() };
+        let chunks = chunks.into_iter().take(usize::from(self.count));
         (self.first.0..).map(Tsn).zip(chunks)
     }
 

@@ -347,6 +347,9 @@ impl SctpConfig {
     ///   (`sctp_mark_all_for_resend`).
     /// * When T3-rtx has expired it does not run until a packet leaves on its path or a SACK arrives, so that chunks that move to another
     ///   path leave it without its doubled timeout (`sctp_t3rxt_timer`, `sctp_handle_sack`).
+    /// * A SACK has as many gap blocks as a packet has room for (`sctp_send_sack`). One that was overtaken revokes what a later one has
+    ///   acknowledged by gap blocks (`sctp_check_for_revoked`).
+    /// * With `data_is_cookie_ack` a SACK or a HEARTBEAT completes the handshake as well (`sctp_process_control`).
     pub fn recovers_as_freebsd(&self) -> bool {
         match self.cmt {
             Some(cmt) => cmt.reductions == Reductions::Each,

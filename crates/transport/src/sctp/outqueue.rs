@@ -26,6 +26,17 @@ pub enum Fate {
     Arrived,
 }
 
+/// Unusual events in the life of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special {
+    /// None.
+    Nothing,
+    /// It was sent on another path before it was taken for lost, and will not be again.
+    Moved,
+    /// A gap block has acknowledged it, and a SACK that came later did not; it is in flight.
+    Revoked,
+}
+
 /// A chunk that was sent, or is planned.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
@@ -53,8 +64,8 @@ pub struct Sent {
     pub fast_until: Tsn,
     /// The path for its retransmission, if that was chosen when it was taken for lost.
     pub again_on: Option<PathId>,
-    /// It was sent on another path before it was taken for lost, and will not be again.
-    pub moved: bool,
+    /// An unusual event of its life.
+    pub special: Special,
     /// Paths that have carried it, a bit for each.
     pub carriers: u8,
 }
@@ -63,6 +74,18 @@ impl Sent {
     /// Only one path has carried it.
     pub fn has_one_carrier(&self) -> bool {
         self.carriers.is_power_of_two()
+    }
+
+    /// It was acknowledged and no longer is.
+    pub fn is_revoked(&self) -> bool {
+        self.special == Special::Revoked
+    }
+
+    /// It is acknowledged again, or taken for lost.
+    pub fn restore(&mut self) {
+        if self.is_revoked() {
+            self.special = Special::Nothing;
+        }
     }
 
     /// The path that it belongs to: that of its next transmission if that is chosen already.
@@ -239,7 +262,7 @@ impl Outqueue {
             reported: false,
             fast_until: Tsn::default(),
             again_on: None,
-            moved: false,
+            special: Special::Nothing,
             carriers: 0,
         });
         tsn
@@ -282,6 +305,7 @@ impl Outqueue {
         self.queued[sent.path.index()] -= sent.chunk.user_data();
         self.queued[path.index()] += sent.chunk.user_data();
         (sent.path, sent.at, sent.missing, sent.again_on) = (path, now, 0, None);
+        sent.restore();
         sent.carriers |= bit(path);
         sent.transmissions = sent.transmissions.saturating_add(1);
         let sent = *sent;
@@ -331,9 +355,24 @@ impl Outqueue {
             if !matches!(sent.fate, Fate::Arrived | Fate::Planned) {
                 self.note_arrival(&sent);
                 self.chunks[index].fate = Fate::Arrived;
+                self.chunks[index].restore();
                 self.arrived[sent.path.index()] += sent.chunk.user_data();
                 f(tsn, &sent);
             }
+        }
+        self.check();
+    }
+
+    /// Chunks of the range that gap blocks have acknowledged are in flight again. `f` is told of each.
+    pub fn revoke(&mut self, range: Range<Tsn>, mut f: impl FnMut(&Sent)) {
+        let index = |tsn: Tsn| self.index(tsn).unwrap_or(0).min(self.chunks.len());
+        let (start, end) = (index(range.start), index(range.end));
+        for sent in self.chunks.range_mut(start..end).filter(|sent| sent.fate == Fate::Arrived) {
+            (sent.fate, sent.missing, sent.special) = (Fate::InFlight, 0, Special::Revoked);
+            self.arrived[sent.path.index()] -= sent.chunk.user_data();
+            self.in_flight += sent.chunk.user_data();
+            self.flying += 1;
+            f(sent);
         }
         self.check();
     }
@@ -405,7 +444,7 @@ impl Outqueue {
         let sent = &mut self.chunks[index];
         debug_assert_eq!(sent.fate, Fate::InFlight, "{tsn} is not in flight");
         let before = *sent;
-        (sent.fate, sent.moved) = (Fate::Missing, true);
+        (sent.fate, sent.special) = (Fate::Missing, Special::Moved);
         self.in_flight -= before.chunk.user_data();
         self.flying -= 1;
         self.missing += 1;
@@ -534,7 +573,7 @@ mod tests {
         assert!(queue.recall(Tsn(0)).has_one_carrier());
         assert_eq!((queue.oldest(), queue.first_missing(Tsn(0))), (Some(Tsn(1)), Some(Tsn(0))));
         let again = queue.resend(SimTime(5), Tsn(0), PathId(1));
-        assert!(again.moved && !again.has_one_carrier());
+        assert!(again.special == Special::Moved && !again.has_one_carrier());
         assert_eq!([0, 1].map(|path| queue.queued_on(PathId(path))), [Bytes(100), Bytes(300)]);
     }
 }

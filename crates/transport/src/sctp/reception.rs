@@ -56,9 +56,12 @@ impl ReceptionMap {
         true
     }
 
-    /// Gap blocks for a SACK.
-    pub fn gaps(&self) -> GapBlocks {
-        GapBlocks::new(self.next, &self.above)
+    /// Gap blocks for a SACK; as many as a packet has room for if there is a place for `more` of them.
+    pub fn gaps(&self, more: Option<&mut [u8]>) -> GapBlocks {
+        match more {
+            Some(more) => GapBlocks::many(self.next, &self.above, more),
+            None => GapBlocks::new(self.next, &self.above),
+        }
     }
 
     /// Duplicates since this was asked last.
@@ -171,7 +174,7 @@ mod tests {
             assert_eq!(map.insert(Tsn(tsn)), news, "{tsn}");
         }
         assert_eq!((map.next(), map.end(), map.has_gap()), (Tsn(2), Tsn(4), true));
-        assert_eq!(map.gaps().blocks(map.next()).collect::<Vec<_>>(), [Range::new(Tsn(3), Tsn(4))]);
+        assert_eq!(map.gaps(None).blocks(map.next(), &[]).collect::<Vec<_>>(), [Range::new(Tsn(3), Tsn(4))]);
         assert_eq!((map.take_duplicates(), map.take_duplicates()), (2, 0));
         assert!(map.insert(Tsn(2)) && !map.has_gap());
     }

@@ -173,6 +173,19 @@ impl PathWindow {
         self.check();
     }
 
+    /// A chunk that had arrived is in flight again, and does not fill the window by that.
+    pub fn revoked(&mut self, bytes: Bytes) {
+        self.flight += bytes;
+        let cwnd = self.shown.cwnd + bytes;
+        self.tell(|control| control.set_window(cwnd, None));
+    }
+
+    /// It has arrived again, or was taken for lost.
+    pub fn restored(&mut self, bytes: Bytes) {
+        let cwnd = self.shown.cwnd.saturating_sub(bytes);
+        self.tell(|control| control.set_window(cwnd, None));
+    }
+
     /// An opportunity to send (RFC 9260 section 6.1 D): limits the burst.
     pub fn begin_burst(&mut self, rule: MaxBurst) {
         self.burst = Bytes::ZERO;

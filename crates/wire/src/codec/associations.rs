@@ -182,7 +182,7 @@ impl<'a> Peers<'a> {
                 chunks.chunk(kind::ERROR, 0, |out| ChunkWriter(out).parameter(COOKIE_IN_SHUTDOWN, empty))
             }
             Control::CookieAck => chunks.chunk(kind::COOKIE_ACK, 0, empty),
-            Control::Sack(sack) => self.sack(chunks, &sack),
+            Control::Sack(sack) => self.sack(chunks, &sack, packet.data.more()),
             Control::Heartbeat(heartbeat) => {
                 let asked = low_bytes(ends.destination.ip());
                 chunks.chunk(kind::HEARTBEAT, 0, |out| write_heartbeat(out, heartbeat, asked))
@@ -249,7 +249,7 @@ impl<'a> Peers<'a> {
         Ok(())
     }
 
-    fn sack(&self, mut chunks: ChunkWriter<'_>, sack: &Sack) -> Result<(), CodecError> {
+    fn sack(&self, mut chunks: ChunkWriter<'_>, sack: &Sack, more: &[u8]) -> Result<(), CodecError> {
         let last = self.before(1 - self.end, sack.next)?;
         // The receiver here keeps all of what it has told, or none: the blocks are of one kind.
         let count = sack.gaps.count() as u16;
@@ -263,7 +263,7 @@ impl<'a> Peers<'a> {
                 out.extend_from_slice(&sack.duplicates.to_be_bytes());
                 out.extend_from_slice(&[0; 2]);
             }
-            for block in sack.gaps.blocks(sack.next) {
+            for block in sack.gaps.blocks(sack.next, more) {
                 // Offsets of the first and the last TSN from the cumulative one.
                 for offset in [block.start.0 - sack.next.0 + 1, block.end.0 - sack.next.0] {
                     let offset = u16::try_from(offset);

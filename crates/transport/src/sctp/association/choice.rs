@@ -7,7 +7,7 @@ use super::Association;
 use super::output::Draft;
 use crate::packet::PathId;
 use crate::sctp::config::{BufferSplit, Occupancy};
-use crate::sctp::outqueue::{Fate, Outqueue};
+use crate::sctp::outqueue::{Fate, Outqueue, Special};
 use crate::sctp::placement::Placement;
 use crate::sctp::tsn::Tsn;
 
@@ -107,7 +107,7 @@ impl Association {
         let sent = *self.outqueue.get(tsn)?;
         let old = sent.path;
         let waits = now.since(sent.at) > self.paths.get(id).srtt().saturating_mul(2);
-        if sent.moved || old == id && !waits {
+        if sent.special == Special::Moved || old == id && !waits {
             return None;
         }
         let flight = self.paths.get(old).window.flight();

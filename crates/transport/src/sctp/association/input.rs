@@ -8,7 +8,7 @@ use crate::packet::{Body, Packet, PathId};
 use crate::sctp::chunk::{Control, DataChunks, Heartbeat, Sack};
 use crate::sctp::config::{EagerSack, FastRetransmit, WindowUpdate};
 use crate::sctp::lifecycle::CookieEffect;
-use crate::sctp::outqueue::{Fate, Sent};
+use crate::sctp::outqueue::{Fate, Sent, Special};
 use crate::sctp::placement::Placement;
 use crate::sctp::tsn::Tsn;
 use crate::sctp::window::News;
@@ -16,10 +16,10 @@ use crate::seq::StreamOffset;
 
 /// News of a SACK about one path.
 #[derive(Clone, Copy, Debug, Default)]
-struct PathNews {
+pub(super) struct PathNews {
     news: News,
-    /// Before the SACK.
-    flight: Bytes,
+    /// Before the SACK, with what it has revoked.
+    pub(super) flight: Bytes,
     /// The oldest chunk in flight before the SACK, and whether it has arrived.
     oldest: Option<Tsn>,
     oldest_acked: bool,
@@ -31,6 +31,8 @@ struct PathNews {
     highest: Option<Tsn>,
     /// A chunk of the path has arrived that was in flight.
     answered: bool,
+    /// One has that was not acknowledged before.
+    fresh: bool,
     /// Chunks were taken for lost.
     lost: bool,
 }
@@ -48,10 +50,14 @@ impl Association {
         self.opportunity = true;
         self.fast.on_opportunity();
         // A peer that sends data has accepted the cookie: its COOKIE ACK was lost, or data has overtaken it on another path.
-        if !body.data.is_empty() && self.config.data_is_cookie_ack {
+        // `sctp_process_control`: the same with a SACK or a HEARTBEAT.
+        let implies = !body.data.is_empty()
+            || self.config.recovers_as_freebsd()
+                && matches!(body.control, Control::Sack(_) | Control::Heartbeat(_));
+        if implies && self.config.data_is_cookie_ack {
             self.on_cookie_ack(now);
         }
-        self.on_control(now, packet.path, &body.control);
+        self.on_control(now, packet.path, &body.control, body.data.more());
         if !body.data.is_empty() {
             // Data that is discarded has reached the host nevertheless.
             self.paths.get_mut(packet.path).stats.packets_received += 1;
@@ -68,7 +74,7 @@ impl Association {
         self.outgoing.is_empty() && self.outqueue.is_empty()
     }
 
-    fn on_control(&mut self, now: SimTime, path: PathId, control: &Control) {
+    fn on_control(&mut self, now: SimTime, path: PathId, control: &Control, more: &[u8]) {
         match control {
             Control::None => {}
             Control::Init(init) => self.life.on_init(now, path, *init),
@@ -87,7 +93,7 @@ impl Association {
             // The SHUTDOWN ACK beside it says what to do.
             Control::CookieInShutdown => {}
             Control::CookieAck => self.on_cookie_ack(now),
-            Control::Sack(sack) => self.on_sack(now, sack),
+            Control::Sack(sack) => self.on_sack(now, sack, more),
             Control::Heartbeat(heartbeat) => self.life.on_heartbeat(path, *heartbeat),
             Control::HeartbeatAck(heartbeat) => self.on_heartbeat_ack(now, path, *heartbeat),
             Control::Shutdown(next) => {
@@ -170,8 +176,8 @@ impl Association {
         self.check();
     }
 
-    /// The SACK that leaves now.
-    pub(super) fn take_sack(&mut self, now: SimTime) -> Sack {
+    /// The SACK that leaves now; `more`: room for gap blocks that have no place in it.
+    pub(super) fn take_sack(&mut self, now: SimTime, more: &mut [u8]) -> Sack {
         let packets = self.sack.take();
         let window = self.receive_window();
         // `sctp_sack_check` sends before the application reads; `sctp_user_rcvd` sends again for each eighth that frees.
@@ -187,7 +193,7 @@ impl Association {
             window: window_field(self.reader.advertised),
             duplicates: self.received.take_duplicates(),
             packets: packets.min(u32::from(u8::MAX)) as u8,
-            gaps: self.received.gaps(),
+            gaps: self.received.gaps(self.config.recovers_as_freebsd().then_some(more)),
             kept: self.config.sack.non_renegable,
         }
     }
@@ -195,10 +201,10 @@ impl Association {
     /// SHUTDOWN acknowledges cumulatively.
     fn on_cumulative(&mut self, now: SimTime, next: Tsn) {
         let window = window_field(self.peer_window);
-        self.on_sack(now, &Sack { next, window, ..Sack::default() });
+        self.on_sack(now, &Sack { next, window, ..Sack::default() }, &[]);
     }
 
-    fn on_sack(&mut self, now: SimTime, sack: &Sack) {
+    fn on_sack(&mut self, now: SimTime, sack: &Sack, more: &[u8]) {
         // RFC 9260 section 6.2.1 i: a SACK that has been overtaken is dropped.
         let (before, end) = (self.outqueue.first(), self.outqueue.unsent());
         if sack.next < before {
@@ -211,7 +217,7 @@ impl Association {
         let mut news: Vec<PathNews> = self.paths.ids().map(|id| self.before_sack(id)).collect();
         self.placement.iter_mut().for_each(Placement::note_ack);
         let advanced = sack.next > before;
-        let arrived = self.mark_arrivals(now, sack, &mut news);
+        let arrived = self.mark_arrivals(now, (sack, more), &mut news);
         // RFC 9260 section 8.1: "The counter used for endpoint failure detection MUST be reset each time a DATA chunk sent to
         // that peer endpoint is acknowledged (by the reception of a SACK chunk)." Also for a chunk that was taken for lost.
         if arrived.is_some() {
@@ -230,10 +236,13 @@ impl Association {
             news.news.recovers = recovers;
         }
         if freebsd {
+            if !express && !sack.kept {
+                self.revoke((sack, more), &mut news);
+            }
             self.grow(now, &news);
         }
         if let Some((lowest, highest)) = arrived {
-            self.strike(now, sack, (advanced, Some(lowest), highest), &mut news);
+            self.strike(now, (sack, more), (advanced, Some(lowest), highest), &mut news);
         }
         if !freebsd {
             self.grow(now, &news);
@@ -290,7 +299,7 @@ impl Association {
             let first = |again: bool| {
                 self.outqueue.find(self.outqueue.first(), |sent| {
                     let outstanding = !matches!(sent.fate, Fate::Arrived | Fate::Planned);
-                    sent.path == id && outstanding && (sent.transmissions > 1) == again
+                    sent.path == id && outstanding && !sent.is_revoked() && (sent.transmissions > 1) == again
                 })
             };
             pseudo = [first(false), None];
@@ -302,7 +311,12 @@ impl Association {
     }
 
     /// Marks the chunks that a SACK acknowledges. Returns the lowest and the highest TSN that were not acknowledged before.
-    fn mark_arrivals(&mut self, now: SimTime, sack: &Sack, news: &mut [PathNews]) -> Option<(Tsn, Tsn)> {
+    fn mark_arrivals(
+        &mut self,
+        now: SimTime,
+        (sack, more): (&Sack, &[u8]),
+        news: &mut [PathNews],
+    ) -> Option<(Tsn, Tsn)> {
         let mut arrived: Option<(Tsn, Tsn)> = None;
         let freebsd = self.config.recovers_as_freebsd();
         let Self { outqueue, paths, .. } = self;
@@ -318,12 +332,17 @@ impl Association {
                 path.window.left(length, false);
                 news.answered = true;
                 // Either path may have delivered a chunk that was moved.
-                if !sent.moved {
+                if sent.special != Special::Moved {
                     news.news.acked += length;
                 }
                 news.oldest_acked |= news.oldest == Some(tsn);
             } else if freebsd {
                 news.news.acked += length;
+            }
+            // `sctp_process_segment_range`: a chunk that is acknowledged again is no news, unless by the cumulative TSN.
+            news.fresh |= !sent.is_revoked() || tsn < sack.next;
+            if sent.is_revoked() {
+                path.window.restored(length);
             }
             news.news.once |= sent.transmissions == 1;
             news.cumulative |= tsn < sack.next;
@@ -338,7 +357,7 @@ impl Association {
             arrived = Some(arrived.map_or((tsn, tsn), |(low, high)| (low.min(tsn), high.max(tsn))));
         };
         outqueue.acknowledge(sack.next, &mut note);
-        for block in sack.gaps.blocks(sack.next) {
+        for block in sack.gaps.blocks(sack.next, more) {
             outqueue.gap_acknowledge(block, &mut note);
         }
         arrived
@@ -382,7 +401,7 @@ impl Association {
     fn strike(
         &mut self,
         now: SimTime,
-        sack: &Sack,
+        (sack, more): (&Sack, &[u8]),
         (advanced, lowest, highest): (bool, Option<Tsn>, Tsn),
         news: &mut [PathNews],
     ) {
@@ -390,7 +409,7 @@ impl Association {
             return;
         }
         let Self { outqueue, paths, config, .. } = self;
-        let highest_on: Vec<Option<Tsn>> = news.iter().map(|news| news.highest).collect();
+        let highest_on: Vec<_> = news.iter().map(|news| news.highest.filter(|_| news.fresh)).collect();
         let alone = highest_on.iter().flatten().count() == 1;
         // Split fast retransmit: only a later chunk of the same path that has arrived reports one missing. DAC: a SACK that
         // covers several packets of one path counts as many.
@@ -411,7 +430,7 @@ impl Association {
             _ => 1,
         };
         // In fast recovery a SACK that advances reports all that is missing.
-        let reported = sack.gaps.blocks(sack.next).last().map_or(highest, |block| block.end);
+        let reported = sack.gaps.blocks(sack.next, more).last().map_or(highest, |block| block.end);
         let end =
             if recovering && advanced && (config.cmt.is_none() || freebsd) { reported } else { highest };
         let mut lost = |tsn: Tsn, sent: &mut Sent| {
@@ -536,6 +555,10 @@ impl Association {
         outqueue.give_up_path(id, latest, |tsn, sent| {
             move_over(sent);
             path.window.left(sent.chunk.length(), true);
+            if sent.is_revoked() {
+                path.window.restored(sent.chunk.length());
+                sent.restore();
+            }
             path.timer.forget(tsn);
         });
         // `sctp_t3rxt_timer` starts no timer: the next packet on the path or the next SACK does.

@@ -11,6 +11,7 @@ use crate::departure::Departure;
 use crate::packet::{Body, Packet, PathId};
 use crate::sctp::chunk::{Control, DataChunk, DataChunks, NR_SACK, SACK, SctpPacket};
 use crate::sctp::config::{FastRetransmit, MaxBurst};
+use crate::sctp::gaps::MORE;
 use crate::sctp::lifecycle::State;
 use crate::sctp::tsn::{Tag, Tsn};
 use crate::seq::StreamOffset;
@@ -187,7 +188,8 @@ impl Association {
             if !fits || !wanted {
                 break;
             }
-            let before = self.outqueue.get(missing).map_or(id, |sent| sent.path);
+            let (before, revoked) =
+                self.outqueue.get(missing).map_or((id, false), |sent| (sent.path, sent.is_revoked()));
             let sent = self.outqueue.resend(now, missing, id);
             if tsn == first {
                 draft.offset = sent.offset;
@@ -195,6 +197,10 @@ impl Association {
             draft.body.data.push(missing, sent.chunk);
             let path = self.paths.get_mut(id);
             path.window.sent(sent.chunk.length());
+            if revoked {
+                // `sctp_chunk_retransmission` takes back the growth that a revoked chunk has caused, and does so here.
+                path.window.restored(sent.chunk.length());
+            }
             path.timer.on_sent(now, missing, true);
             if before != id {
                 path.stats.moved += sent.chunk.user_data();
@@ -320,9 +326,10 @@ impl Association {
             return;
         }
         let head = if self.config.sack.non_renegable { NR_SACK } else { SACK };
-        let size = head + Bytes(4 * self.received.gaps().count() as u64);
+        let gaps = self.received.gaps(self.config.recovers_as_freebsd().then_some(&mut []));
+        let size = head + Bytes(4 * gaps.count() as u64);
         if draft.body.data.size() + size <= self.config.room() {
-            draft.body.control = Control::Sack(self.take_sack(now));
+            draft.body.control = Control::Sack(self.take_sack(now, &mut []));
         }
     }
 
@@ -333,7 +340,12 @@ impl Association {
             return None;
         }
         let path = self.sack.path();
-        let sack = self.take_sack(now);
-        Some(Draft::control(path, self.life.peer_tag(), Control::Sack(sack)))
+        let mut more = [0; MORE];
+        let sack = self.take_sack(now, &mut more);
+        let mut draft = Draft::control(path, self.life.peer_tag(), Control::Sack(sack));
+        if more != [0; MORE] {
+            draft.body.data = DataChunks::with_more(more);
+        }
+        Some(draft)
     }
 }
