@@ -141,11 +141,18 @@ impl Data {
     pub fn words<'a>(rows: impl IntoIterator<Item = Option<&'a str>>) -> Self {
         let mut words: Vec<String> = Vec::new();
         let mut known = BTreeMap::new();
-        let mut index = |word: &'a str| {
-            *known.entry(word).or_insert_with(|| {
-                words.push(word.to_owned());
-                (words.len() - 1) as u32
-            })
+        // Rows with the same word mostly follow each other.
+        let mut last = None;
+        let mut index = |word: &'a str| match last {
+            Some((same, index)) if same == word => index,
+            _ => {
+                let index = *known.entry(word).or_insert_with(|| {
+                    words.push(word.to_owned());
+                    (words.len() - 1) as u32
+                });
+                last = Some((word, index));
+                index
+            }
         };
         let rows = rows.into_iter().map(|row| row.map(&mut index)).collect();
         Self::Word { words, rows }
@@ -211,11 +218,10 @@ mod tests {
 
     #[test]
     fn words_are_stored_once() {
-        let Data::Word { words, rows } = Data::words([Some("a"), None, Some("b"), Some("a")]) else {
-            panic!()
-        };
+        let column = Data::words([Some("a"), Some("a"), None, Some("a"), Some("b"), Some("a")]);
+        let Data::Word { words, rows } = column else { panic!() };
         assert_eq!(words, ["a", "b"]);
-        assert_eq!(rows, [Some(0), None, Some(1), Some(0)]);
+        assert_eq!(rows, [Some(0), Some(0), None, Some(0), Some(1), Some(0)]);
     }
 
     #[test]
