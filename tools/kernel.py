@@ -1,6 +1,6 @@
-"""`make compare`: the simulator beside the kernel of this machine, K1 to K16; writes the record and the page.
+"""`make compare`: the simulator beside the kernel of this machine, K1 to K20; writes the record and the page.
 
-Without arguments: runs everything, about forty minutes, as root on a machine with little other work.
+Without arguments: runs everything, about an hour, as root on a machine with little other work.
 `--page` writes the page from the record alone. A scenario that was not exact enough is repeated.
 """
 
@@ -25,11 +25,11 @@ RECORD = ROOT / "validation" / "kernel-recorded.json"
 PAGE = ROOT / "docs" / "explanation" / "kernel.md"
 COUPLED = ("lia", "olia", "balia")
 NAMES = (
-    *(f"k{number}" for number in range(1, 17)),
+    *(f"k{number}" for number in range(1, 21)),
     *(f"k6-{control}" for control in COUPLED),
     *(f"unequal-{control}" for control in ("newreno", *COUPLED)),
 )
-SEEDS = {"k4": 5, "k6": 5, "k13": 5, "k15": 5, "k16": 5} | {f"k6-{control}": 5 for control in COUPLED}
+SEEDS = {"k4": 5, "k6": 5, "k13": 5, "k15": 5, "k16": 5, "k20": 5} | {f"k6-{control}": 5 for control in COUPLED}
 """Replications of scenarios with losses by chance; the others have three."""
 DELAYS = {
     **{name: {"a": 50, "b": 50} for name in ("k2", "k4", "k5", "k10", "k12")},
@@ -37,6 +37,7 @@ DELAYS = {
     "k7": {"a": 50, "b": 150},
     "k13": {"lte": 50, "geo": 280},
     "k14": {"a": 25, "b": 40, "c": 270},
+    "k18": {"a": 30, "b": 100},
     "k9": {"a": 50, "b": 50, "c": 50, "d": 50},
 }
 """Milliseconds. They vary by up to 0.1 ms on both: over paths exactly alike slow start ends in one way."""
@@ -48,7 +49,7 @@ INTRODUCTION = """# The simulator beside the Linux kernel
 
 The back end [`linux`](../howto/run-on-linux.md) runs a scenario on the kernel: TCP and MPTCP of Linux at
 both ends, and between them the links of the simulator with the same random numbers. `make compare` runs
-sixteen scenarios (`crates/lab/tests/kernel/`) on both under the same seeds, seven more with
+twenty scenarios (`crates/lab/tests/kernel/`) on both under the same seeds, seven more with
 [coupled congestion controls](../howto/coupled-control-on-my-server.md), and writes this page. `ropewalk
 compare FILE` does it for any scenario that the kernel can run.
 

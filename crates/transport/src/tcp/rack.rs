@@ -1,10 +1,10 @@
 //! RACK-TLP (RFC 8985): losses are detected by time instead of counting, and a probe turns tail losses into
 //! fast recovery instead of a timeout.
 //!
-//! Deviations: the minimum RTT is this sender's windowed one; the reordering timer fires when the first segment is
-//! due, not the last; an ACK that advances while nothing is SACKed or being repaired shows no loss, as in Linux
-//! (`tcp_ack_is_dubious`); an ACK is taken for that of the original if it comes a sixteenth before the minimum RTT, not
-//! the least bit before.
+//! Deviations: the minimum RTT is this sender's windowed one; the reordering timer fires when the first segment is due,
+//! not the last; an ACK that advances while nothing is SACKed or being repaired shows no loss, as in Linux
+//! (`tcp_ack_is_dubious`); the echo of an ACK that only SACKs proves nothing about a retransmission; an ACK is taken
+//! for that of the original if it comes a sixteenth before the minimum RTT, not the least bit before.
 
 use units::{Nanos, SimTime};
 
@@ -70,7 +70,7 @@ impl Rack {
             self.reordering_seen = true;
         }
         self.forward_ack = self.forward_ack.max(change.highest);
-        if let Some(delivered) = change.latest {
+        if let Some(delivered) = change.latest_proved {
             self.advance(now, delivered, min_rtt);
         }
     }

@@ -91,6 +91,10 @@ pub struct Change {
     pub oldest_clean: Option<SimTime>,
     /// The delivered segment that was sent last.
     pub latest: Option<Delivered>,
+    /// The same without retransmissions whose original has arrived, as `echo` shows.
+    pub latest_proved: Option<Delivered>,
+    /// The timestamp that a cumulative ACK echoes. One that only SACKs echoes what arrived before the hole.
+    pub echo: Option<SimTime>,
     /// Smallest end of a delivered segment that was never retransmitted: below the highest end delivered
     /// before, it shows reordering.
     pub lowest_clean: Option<Seq>,
@@ -108,8 +112,14 @@ impl Change {
         if !segment.retransmitted {
             self.lowest_clean = Some(self.lowest_clean.map_or(candidate.end, |l| l.min(candidate.end)));
         }
-        let newer = self.latest.is_none_or(|l| (l.sent_at, l.end) < (candidate.sent_at, candidate.end));
-        if newer {
+        let newer = |than: Option<Delivered>| {
+            than.is_none_or(|l| (l.sent_at, l.end) < (candidate.sent_at, candidate.end))
+        };
+        let needless = segment.retransmitted && self.echo.is_some_and(|echo| echo < segment.sent_at);
+        if !needless && newer(self.latest_proved) {
+            self.latest_proved = Some(candidate);
+        }
+        if newer(self.latest) {
             self.latest = Some(candidate);
         }
     }

@@ -209,7 +209,6 @@ impl<'a> Observed<'a> {
         let last = final_state(self.sender, ends);
         let [local, remote] = ends;
         let arrived = final_state(self.receiver, [remote, local]);
-        let rtts: Vec<u64> = states.iter().map(|s| s.srtt.0).filter(|srtt| *srtt > 0).collect();
         let windows = states.iter().map(|s| f64::from(s.cwnd) * s.mss.as_f64()).sum::<f64>();
         // Not later than that: samples are 100 ms apart.
         let established = self.sender.samples.iter().find(|sample| at(sample, ends).is_some());
@@ -234,7 +233,7 @@ impl<'a> Observed<'a> {
             reinjected: Bytes::ZERO,
             beyond_window: Bytes::ZERO,
             overflow: Bytes::ZERO,
-            srtt_mean: (!rtts.is_empty()).then(|| Nanos(rtts.iter().sum::<u64>() / rtts.len() as u64)),
+            srtt_mean: mean_srtt(&states),
             cwnd_mean: if states.is_empty() { 0.0 } else { windows / states.len() as f64 },
         }
     }
@@ -355,6 +354,22 @@ fn first_ports(found: &[(Ends, Option<u32>)], servers: [u16; 2]) -> Vec<u16> {
     ports
 }
 
+/// Mean of the round-trip samples, of which the kernel tells the smoothed value at each poll: each counts by what was
+/// acknowledged since the one before, and all alike where nothing was. `None` without a sample.
+fn mean_srtt(states: &[&SubflowState]) -> Option<Nanos> {
+    let measured: Vec<&SubflowState> =
+        states.iter().filter(|state| state.srtt > Nanos::ZERO).copied().collect();
+    let nothing = measured.iter().all(|state| state.payload.acked == Bytes::ZERO);
+    let (mut sum, mut weights, mut before) = (0_u128, 0_u128, Bytes::ZERO);
+    for state in measured {
+        let weight = if nothing { 1 } else { u128::from(state.payload.acked.0.saturating_sub(before.0)) };
+        before = state.payload.acked;
+        sum += u128::from(state.srtt.0) * weight;
+        weights += weight;
+    }
+    (weights > 0).then(|| Nanos((sum / weights) as u64))
+}
+
 /// A socket at the sender as it was at last.
 fn final_state(samples: &Samples, ends: Ends) -> Option<&SubflowState> {
     samples.samples.iter().rev().find_map(|sample| {
@@ -365,4 +380,44 @@ fn final_state(samples: &Samples, ends: Ends) -> Option<&SubflowState> {
 
 fn at(sample: &Sample, [local, remote]: Ends) -> Option<&SubflowState> {
     sample.subflows.iter().find(|state| state.local == local && state.remote == remote)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use emulate::{PayloadCounts, SegmentCounts};
+
+    use super::*;
+
+    fn state(srtt_ms: u64, acked: u64) -> SubflowState {
+        SubflowState {
+            local: (Ipv4Addr::LOCALHOST, 1),
+            remote: (Ipv4Addr::LOCALHOST, 2),
+            state: 1,
+            token: None,
+            control: None,
+            cwnd: 10,
+            ssthresh: None,
+            mss: Bytes(1448),
+            srtt: Nanos::from_millis(srtt_ms),
+            unacked: 0,
+            send_window: Bytes::ZERO,
+            payload: PayloadCounts { acked: Bytes(acked), ..PayloadCounts::default() },
+            segments: SegmentCounts::default(),
+            timeouts: 0,
+        }
+    }
+
+    #[test]
+    fn round_trip_times_count_by_what_was_acknowledged() {
+        let mean = |states: &[SubflowState]| mean_srtt(&states.iter().collect::<Vec<_>>());
+        // A second of full rate at 100 ms, then three polls with a tenth of that at 800 ms.
+        let slow =
+            [(100, 900_000), (800, 940_000), (800, 970_000), (800, 1_000_000)].map(|(r, a)| state(r, a));
+        assert_eq!(mean(&slow), Some(Nanos::from_millis(170)));
+        assert_eq!(mean(&[state(40, 0), state(60, 0)]), Some(Nanos::from_millis(50)));
+        assert_eq!(mean(&[state(0, 0), state(60, 10)]), Some(Nanos::from_millis(60)));
+        assert_eq!(mean(&[state(0, 0)]), None);
+    }
 }

@@ -85,6 +85,7 @@ impl Sender {
         let calm = self.recovery.is_open() && self.board.sacked().is_empty();
         let mut change = Change::default();
         let duplicate_report = self.take_sack_blocks(segment, &mut change);
+        change.echo = segment.timestamps.map(|t| t.echo).filter(|echo| !echo.is_never());
         let advanced = self.advance(segment.ack, &mut change);
         let window_moved = self.window.offer(self.send.una(), window_right);
         let sample = self.measure(now, segment, &change);
