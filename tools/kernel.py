@@ -29,7 +29,8 @@ NAMES = (
     *(f"k6-{control}" for control in COUPLED),
     *(f"unequal-{control}" for control in ("newreno", *COUPLED)),
 )
-SEEDS = {"k4": 5, "k6": 5, "k13": 5, "k15": 5, "k16": 5, "k20": 5} | {f"k6-{control}": 5 for control in COUPLED}
+BY_CHANCE = ("k4", "k6", "k13", "k15", "k16", "k20", *(f"k6-{control}" for control in COUPLED))
+SEEDS = dict.fromkeys(BY_CHANCE, 5)
 """Replications of scenarios with losses by chance; the others have three."""
 DELAYS = {
     **{name: {"a": 50, "b": 50} for name in ("k2", "k4", "k5", "k10", "k12")},
