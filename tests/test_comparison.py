@@ -150,7 +150,8 @@ def test_on_record_coupled_subflows_take_the_share_of_one_connection() -> None:
     """About that of a TCP beside them with LIA, OLIA and BALIA, twice as much without coupling.
 
     OLIA is near the lower bound and held where it is: eleven times five runs had 0.90, 0.79,
-    0.83, 0.81, 0.72, 0.91, 0.75, 0.76, 0.80, 0.77 and 0.75, fifteen more 0.83; 200 seeds of the simulator had 0.87.
+    0.83, 0.81, 0.72, 0.91, 0.75, 0.76, 0.80, 0.77 and 0.75, fifteen more 0.83; 200 seeds of the
+    simulator had 0.87.
     """
     kernel = tool()
     scenarios = json.loads(kernel.RECORD.read_text(encoding="utf-8"))["scenarios"]
