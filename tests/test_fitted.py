@@ -28,7 +28,7 @@ def compared(reading: rw.Reading) -> tuple[float, float]:
 
 @pytest.mark.parametrize(
     ("name", "rates", "delays", "points"),
-    [("two-subflows", (4e6, 4e6), (0.02, 0.06), 4), ("reinjection", (2e6, 2e6), (0.02, 0.05), 11)],
+    [("two-subflows", (4e6, 4e6), (0.02, 0.06), 4), ("reinjection", (2e6, 2e6), (0.02, 0.05), 9)],
 )
 def test_a_scenario_behaves_like_the_kernel(
     name: str, rates: tuple[float, ...], delays: tuple[float, ...], points: int
