@@ -2,6 +2,7 @@
 //!
 //! May: order events, draw random numbers. May not: know what the events mean; it knows nothing about networks.
 
+mod later;
 mod queue;
 mod random;
 mod timer;

@@ -1,61 +1,41 @@
-//! The event queue: ordered by time, ties by order of insertion. Few events are a sorted list, many a four-ary heap.
+//! The event queue: ordered by time, ties by order of insertion. The next events are a sorted list, others wait in buckets.
 //!
 //! Most events are scheduled shortly before they happen: in a list of few they find their place in a few steps from the
-//! end where the next one is. A list from the next event to the last is a heap.
+//! end where the next one is. Few events are all in the list.
 
 use units::SimTime;
 
-/// One event in the heap. The sequence number makes the order total, so equal runs stay equal.
-#[derive(Clone, Copy, Debug)]
-struct Entry<E> {
-    at: SimTime,
-    sequence: u64,
-    event: E,
-}
-
-impl<E> Entry<E> {
-    /// Time, then sequence number, as one number: pairs are compared several times slower.
-    fn key(&self) -> u128 {
-        (u128::from(self.at.0) << 64) | u128::from(self.sequence)
-    }
-}
+use crate::later::Later;
 
 /// Future events of type `E` and the virtual clock, which is the time of the last event taken out.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    /// Few events: the first `listed` of these places, with the next event last. Of equal times the first inserted is
-    /// nearer to the end, so they need no sequence numbers. No places while there is a heap.
-    list: Vec<(SimTime, E)>,
+    /// All events before the horizon are the first `listed` of these places, with the next event last. Of equal times the
+    /// first inserted is nearer to the end.
+    places: Vec<(SimTime, E)>,
     listed: usize,
-    /// Many events, with the next one first. Empty while there is a list.
-    heap: Vec<Entry<E>>,
-    /// The root of the heap was taken out. Most events schedule another one, which takes its place.
-    hole: bool,
+    horizon: SimTime,
+    /// All others.
+    later: Later<E>,
     now: SimTime,
     inserted: u64,
     taken: u64,
 }
 
-/// A longer list becomes a heap.
-const MOST_LISTED: usize = 64;
+/// Places of the list. With more events only the next of them stay there.
+const PLACES: usize = 64;
 
-/// A smaller heap becomes a list.
-const LEAST_HEAPED: usize = 24;
-
-/// Children per node: half the levels of a binary heap, and siblings share cache lines.
-const ARITY: usize = 4;
-
-/// Entries that debug builds look at after each operation: two levels of the heap.
-const CHECKED: usize = ARITY + ARITY * ARITY;
+/// Events that the list gets at once, at most.
+const REFILL: usize = 24;
 
 impl<E: Copy> EventQueue<E> {
     /// Empty, at time zero.
     pub fn new() -> Self {
         Self {
-            list: Vec::new(),
+            places: Vec::new(),
             listed: 0,
-            heap: Vec::new(),
-            hole: false,
+            horizon: SimTime::NEVER,
+            later: Later::new(),
             now: SimTime::ZERO,
             inserted: 0,
             taken: 0,
@@ -77,10 +57,10 @@ impl<E: Copy> EventQueue<E> {
     pub fn push(&mut self, at: SimTime, event: E) {
         debug_assert!(at >= self.now, "event at {at} scheduled at {}", self.now);
         self.inserted += 1;
-        if self.listed < self.list.len() {
+        if at < self.horizon && self.listed < self.places.len() {
             self.insert(at, event);
         } else {
-            self.push_to_heap(at, event);
+            self.push_elsewhere(at, event);
         }
         self.check();
     }
@@ -88,7 +68,7 @@ impl<E: Copy> EventQueue<E> {
     /// Inserts an event that comes after all of the same time into the list, which has a place for it.
     #[inline]
     fn insert(&mut self, at: SimTime, event: E) {
-        let places = &mut self.list[..=self.listed];
+        let places = &mut self.places[..=self.listed];
         let mut place = self.listed;
         while place > 0 && places[place - 1].0 <= at {
             places[place] = places[place - 1];
@@ -98,41 +78,23 @@ impl<E: Copy> EventQueue<E> {
         self.listed += 1;
     }
 
-    /// As `push`, into a heap, or into a list without a free place.
+    /// As `push`, beyond the horizon, or into a list without a free place.
     #[inline(never)]
-    fn push_to_heap(&mut self, at: SimTime, event: E) {
-        let entry = Entry { at, sequence: self.inserted, event };
-        if self.heap.is_empty() {
-            if self.list.is_empty() {
-                self.list.resize(MOST_LISTED, (at, event));
-                return self.insert(at, event);
-            }
-            self.become_heap();
+    fn push_elsewhere(&mut self, at: SimTime, event: E) {
+        if at >= self.horizon {
+            return self.later.push(at, event);
         }
-        if std::mem::take(&mut self.hole) {
-            self.place_at_root(entry);
-        } else {
-            self.heap.push(entry);
-            self.sift_up(self.heap.len() - 1);
+        if self.places.is_empty() || self.now < self.later.base() {
+            // Before the base, which is that of events not yet taken out, only the list has places.
+            self.places.resize(self.listed + PLACES, (at, event));
+            return self.insert(at, event);
         }
-    }
-
-    /// A list with the next event first is a heap. Its events get the sequence numbers before that of the newest.
-    fn become_heap(&mut self) {
-        let first = self.inserted - self.listed as u64;
-        let entry = |((at, event), sequence)| Entry { at, sequence, event };
-        self.heap.extend(self.list.drain(..).rev().zip(first..).map(entry));
+        self.horizon = self.now;
+        self.later.advance(self.now);
+        for (at, event) in self.places[..self.listed].iter().copied().rev().chain([(at, event)]) {
+            self.later.push(at, event);
+        }
         self.listed = 0;
-    }
-
-    /// Few entries are left in the heap: a list of them, from the last to the next.
-    fn become_list(&mut self) {
-        self.heap.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.key()));
-        self.list.extend(self.heap.drain(..).map(|entry| (entry.at, entry.event)));
-        self.listed = self.list.len();
-        if let Some(&any) = self.list.last() {
-            self.list.resize(MOST_LISTED, any);
-        }
     }
 
     /// When the next event happens.
@@ -153,11 +115,7 @@ impl<E: Copy> EventQueue<E> {
             return None;
         }
         debug_assert!(at >= self.now, "the clock goes back from {} to {at}", self.now);
-        if self.listed > 0 {
-            self.listed -= 1;
-        } else {
-            self.hole = true;
-        }
+        self.listed -= 1;
         self.now = at;
         self.taken += 1;
         self.check();
@@ -167,93 +125,34 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     fn first(&mut self) -> Option<(SimTime, E)> {
         if self.listed == 0 {
-            if self.hole {
-                self.fill_hole();
-            }
-            if self.listed == 0 {
-                return self.heap.first().map(|entry| (entry.at, entry.event));
-            }
+            self.refill();
         }
-        self.list.get(self.listed - 1).copied()
+        self.places.get(self.listed.checked_sub(1)?).copied()
     }
 
-    /// No event is lost or held twice, and no parent comes after its children.
+    /// The list is empty: the next events fill it.
+    #[inline(never)]
+    fn refill(&mut self) {
+        // More were for a burst.
+        self.places.truncate(PLACES);
+        (self.listed, self.horizon) = self.later.take_next(&mut self.places, REFILL);
+        self.check();
+    }
+
+    fn next_are_in_order(&self) -> bool {
+        let next = &self.places[self.listed.saturating_sub(PLACES)..self.listed];
+        next.is_sorted_by(|later, earlier| later.0 >= earlier.0)
+    }
+
+    /// No event is lost or held twice, and the list is in order where the next events are.
     fn check(&self) {
         debug_assert_eq!(
             self.inserted,
-            self.taken + (self.listed + self.heap.len()) as u64 - u64::from(self.hole),
+            self.taken + (self.listed + self.later.len()) as u64,
             "every event is in the queue until it is taken out"
         );
-        debug_assert!(!self.hole || !self.heap.is_empty(), "a root was taken out, and there is none");
-        debug_assert!(self.heap.is_empty() || self.list.is_empty(), "a list beside a heap");
-        debug_assert!(
-            self.list[..self.listed].is_sorted_by(|later, earlier| later.0 >= earlier.0),
-            "the list is in order"
-        );
-        debug_assert!(
-            self.heap.iter().enumerate().skip(1).take(CHECKED).all(|(i, entry)| {
-                let parent = &self.heap[(i - 1) / ARITY];
-                parent.key() < entry.key() || self.hole && i <= ARITY
-            }),
-            "a parent in the heap comes after its child"
-        );
+        debug_assert!(self.next_are_in_order(), "the list is in order");
     }
-
-    /// Nothing has taken the place of the root: the last entry does, unless few are left.
-    #[inline(never)]
-    fn fill_hole(&mut self) {
-        self.hole = false;
-        if self.heap.len() <= LEAST_HEAPED {
-            self.heap.swap_remove(0);
-            self.become_list();
-        } else if let Some(last) = self.heap.pop() {
-            self.place_at_root(last);
-        }
-    }
-
-    fn sift_up(&mut self, mut i: usize) {
-        let entry = self.heap[i];
-        let key = entry.key();
-        while i > 0 {
-            let parent = (i - 1) / ARITY;
-            if self.heap[parent].key() <= key {
-                break;
-            }
-            self.heap[i] = self.heap[parent];
-            i = parent;
-        }
-        self.heap[i] = entry;
-    }
-
-    /// `entry` takes the place of the root, and from there its own.
-    #[inline(always)]
-    fn place_at_root(&mut self, entry: Entry<E>) {
-        let (mut i, key) = (0, entry.key());
-        loop {
-            let first = i * ARITY + 1;
-            let Some(children) = self.heap.get(first..).filter(|rest| !rest.is_empty()) else { break };
-            let (least, least_key) = match children {
-                [a, b, c, d, ..] => {
-                    let keys = [a, b, c, d].map(|child| child.key());
-                    earlier(earlier((0, keys[0]), (1, keys[1])), earlier((2, keys[2]), (3, keys[3])))
-                }
-                few => {
-                    few.iter().enumerate().map(|(n, child)| (n, child.key())).fold((0, u128::MAX), earlier)
-                }
-            };
-            if key <= least_key {
-                break;
-            }
-            self.heap[i] = self.heap[first + least];
-            i = first + least;
-        }
-        self.heap[i] = entry;
-    }
-}
-
-/// The pair with the smaller key. Which one it is cannot be predicted, so it is not a branch.
-fn earlier(a: (usize, u128), b: (usize, u128)) -> (usize, u128) {
-    std::hint::select_unpredictable(b.1 < a.1, b, a)
 }
 
 impl<E: Copy> Default for EventQueue<E> {
@@ -307,5 +206,59 @@ mod tests {
             }
         }
         assert!(expected.len() < 100 && queue.taken() > 8_000, "{} wait", expected.len());
+    }
+
+    /// Many events at one instant, and events before those that were looked at.
+    #[test]
+    fn bursts_and_events_before_the_next_keep_the_order() {
+        let mut stream = Stream::named(9, "queue", "test");
+        let mut queue = EventQueue::new();
+        let mut expected = std::collections::BTreeMap::new();
+        let insert = |queue: &mut EventQueue<u64>, expected: &mut std::collections::BTreeMap<_, _>, at| {
+            let event = queue.inserted;
+            queue.push(at, event);
+            expected.insert((at, event), event);
+        };
+        for round in 0..400u64 {
+            // All at one instant, or spread over one of many orders of magnitude.
+            let start = queue.now().0 + stream.below(1 << (round % 40));
+            let width = if round % 3 == 0 { 1 } else { 1 << stream.below(40) };
+            for _ in 0..stream.below(300) {
+                insert(&mut queue, &mut expected, SimTime(start + stream.below(width)));
+            }
+            let next = queue.next_time().unwrap_or(queue.now()).0;
+            // A look at the next event does not bind what is inserted after it.
+            let between = next - queue.now().0 + 1;
+            for _ in 0..stream.below(150) {
+                let at = SimTime(queue.now().0 + stream.below(between));
+                insert(&mut queue, &mut expected, at);
+            }
+            for _ in 0..stream.below(450) {
+                let next = expected.pop_first().map(|((at, _), event)| (at, event));
+                assert_eq!(queue.pop(), next);
+                if stream.below(2) == 0 {
+                    // Also at the very instant, after all that wait for it.
+                    let most = 1 << stream.below(30);
+                    let at = SimTime(queue.now().0 + stream.below(most) * stream.below(2));
+                    insert(&mut queue, &mut expected, at);
+                }
+            }
+        }
+        while let Some(event) = queue.pop() {
+            assert_eq!(Some(event), expected.pop_first().map(|((at, _), event)| (at, event)));
+        }
+        assert!(expected.is_empty() && queue.taken() > 50_000, "{} were taken", queue.taken());
+    }
+
+    /// The end of time and its beginning have their buckets.
+    #[test]
+    fn the_ends_of_time_are_in_order() {
+        let mut queue = EventQueue::new();
+        let times = (0..200).map(|n| if n % 2 == 0 { SimTime(n) } else { SimTime(u64::MAX - n) });
+        let mut expected: Vec<_> = times.map(|at| (at, at.0)).collect();
+        expected.iter().for_each(|&(at, event)| queue.push(at, event));
+        expected.sort();
+        let got: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        assert_eq!(got, expected);
     }
 }
