@@ -21,9 +21,12 @@ def compared(reading: rw.Reading) -> tuple[float, float]:
     results = fitted.scenario.run(5)
     row = next(one for one in reading.flows.to_dicts() if one["flow"] == fitted.flow)
     mine = reading.subflows.filter(pl.col("flow").cast(pl.String) == fitted.flow).sort("subflow")
-    found = dict(results.shares().group_by("path").agg(pl.col("share").mean()).iter_rows())
+    # Others share its paths.
+    own = pl.col("flow").cast(pl.String) == "flow"
+    found = dict(results.shares().filter(own).group_by("path").agg(pl.col("share").mean()).iter_rows())
     pairs = zip((found[path.name] for path in fitted.paths), mine["share"], strict=True)
-    return results.flows["goodput_bit_s"].mean() / row["goodput_bit_s"], max(abs(a - b) for a, b in pairs)
+    goodput = results.flows.filter(own)["goodput_bit_s"].mean()
+    return goodput / row["goodput_bit_s"], max(abs(a - b) for a, b in pairs)
 
 
 @pytest.mark.parametrize(

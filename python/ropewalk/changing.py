@@ -24,6 +24,16 @@ SHORTEST_S = 0.2
 """A span long enough for a rate."""
 NEAR_S = 0.02
 """Between two samples."""
+FULL_BYTES = 0.8
+"""A loss at a larger part of the most bytes that were outstanding is one of the full queue."""
+ALIKE, MOSTLY = 0.15, 0.5
+"""Tolerance of a queue length, and the share of losses within it from which all of them met a full queue."""
+SHORT_S = 0.5
+"""A queueing delay in which the rate stays the same."""
+BESIDE_S = 0.03
+"""Packets sent within this time of a lost one met the same queue."""
+REPAIR_S = 1.0
+"""The rate is not known while a loss is repaired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +123,61 @@ def _mean(held: list[Span]) -> float:
     return max(sum(span.rate * (span.end_s - span.start_s) for span in held) / seconds, 1.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link whose rate changes."""
+
+    wire: float
+    """Bytes on the wire for each of payload."""
+    steps: list[tuple[float, float]]
+    """Times of the capture, and the rate in bit/s from then on; empty: it is constant."""
+
+    def rates(self, at: float) -> list[float]:
+        """In bit/s: that at this time, and the next one if it was first seen soon after, behind a repair."""
+        known = next((rate for since, rate in reversed(self.steps) if since <= at), self.steps[0][1])
+        return [known, *(rate for since, rate in self.steps if at < since <= at + REPAIR_S)][:2]
+
+
+def waiting(samples: pl.DataFrame, times: list[float], link: Link, base_s: float) -> list[tuple[float, bool]]:
+    """Bytes in the queue when lost packets were sent, and whether that filled it."""
+    if not link.steps or not times:
+        return [(0.0, False)] * len(times)
+    sent = np.array([outstanding(samples, at) for at in times])
+    found = []
+    for at, bytes_ in zip(times, sent, strict=True):
+        rates = link.rates(at)
+        ways = [link.wire * bytes_ - base_s * rate / 8.0 for rate in rates]
+        trip = beside_s(samples, at)
+        if trip is not None and trip - base_s < SHORT_S:
+            ways.append((trip - base_s) * rates[0] / 8.0)
+        found.append([max(way, 0.0) for way in ways])
+    middle = float(np.median([one[0] for one in found]))
+    held = np.array([min(one, key=lambda value: abs(value - middle)) for one in found])
+    if (np.abs(held - middle) <= ALIKE * middle).mean() >= MOSTLY:
+        full = held >= (1.0 - 2.0 * ALIKE) * middle
+    else:
+        largest = samples["inflight_bytes"].max()
+        full = sent > FULL_BYTES * (float(largest) if isinstance(largest, int | float) else 0.0)
+    return list(zip(held.tolist(), full.tolist(), strict=True))
+
+
 def outstanding(samples: pl.DataFrame, at: float) -> float:
     """Payload bytes that were outstanding when a packet was sent at `at`: the most of the samples around."""
     near = samples.filter(samples["t_s"].is_between(at - NEAR_S, at + NEAR_S))["inflight_bytes"].max()
     return float(near) if isinstance(near, int | float) else 0.0
+
+
+def beside_s(samples: pl.DataFrame, at: float) -> float | None:
+    """The longest round trip of packets that were sent at nearly the same time."""
+    sent = samples["t_s"] - samples["rtt_s"]
+    near = samples.filter((sent - at).abs() <= BESIDE_S)["rtt_s"].max()
+    return float(near) if isinstance(near, int | float) else None
+
+
+def usual(held: list[tuple[float, float]]) -> float:
+    """The median of what the queue held at times, each tenth of a second once; 0 without any."""
+    groups = [
+        np.median([size for _, size in group])
+        for _, group in itertools.groupby(held, lambda one: int(10.0 * one[0]))
+    ]
+    return float(np.median(groups)) if groups else 0.0

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ropewalk import _core, arguments, disk
-from ropewalk.fitted import Fitted, Packets, fit, nearest
+from ropewalk.fitted import Fitted, Packets, fit
 from ropewalk.results import CAPTURED, Origin, Results, Totals
+from ropewalk.trials import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,6 @@ The file says beside each figure how it was found, and names all that a capture 
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -13,20 +12,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ropewalk import changing, writes
+from ropewalk import changing, shared, writes
 from ropewalk.bursts import Bursts, bursts
 from ropewalk.errors import ScenarioError
-from ropewalk.fitted_file import FEW, Sender, text_of, unknown
+from ropewalk.fitted_file import FEW, Beside, Sender, text_of, unknown
 from ropewalk.scenario import Scenario
 
 Row = dict[str, Any]
 
 FULL = 0.6
 """A loss at a larger part of the largest queueing delay is one of the full queue."""
-FULL_BYTES = 0.8
-"""The same of the most bytes that were outstanding, where the rate changes."""
-BESIDE_S = 0.03
-"""Packets sent within this time of a lost one met the same queue."""
+USUAL = 0.98
+"""Part of the round trips, of several connections, of which the longest counts."""
 LEAST_FULL = 2
 """Losses of a full queue from which its size is told."""
 LEAST_QUEUE_S = 0.002
@@ -43,6 +40,8 @@ LIMITING, CONSTANT = 0.05, 0.9
 """A receive window that is full for longer, and is mostly at its largest, tells the buffer."""
 WINDOW_OF = 0.8, 0.81, 0.83
 """The buffer of Linux as a part of its largest window, where it is fixed: least, usual, most."""
+TRIED = 0.0, 0.25, 0.75, 1.0
+"""Places in the interval of a receive buffer that are tried, beside its usual size."""
 SAME = 1e-3
 """Windows that differ by a smaller part are the same."""
 UNSCALED = 65_535
@@ -126,17 +125,17 @@ class Rules:
 
 LINUX = Rules("minratio", "upstream")
 """Rules of Linux 6."""
-OTHERS = (
-    Rules("minrtt", "upstream"),
-    Rules("minratio", "upstream", "same-path"),
-    Rules("minratio", "timeout"),
-    Rules("minrtt", "timeout"),
-    Rules("minratio", "death"),
-)
-FASTER = 0.1
-"""A bulk transfer that is faster by more is not what an application with pauses did."""
-NEAR = 0.05
-"""Rules are near enough if goodput and shares differ by less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """Properties of the ends that packets do not tell."""
+
+    rules: Rules = LINUX
+    application: writes.Writes | None = None
+    """None: a bulk transfer, unless all data was acknowledged for a good part of the time."""
+    buffer: float | None = None
+    """Bytes of the receive buffer, if a full window tells its interval; None: the usual size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +148,12 @@ class Fitted:
     flow: str | None
     """The connection; None: there was none with data whose sender was captured."""
     paths: list[Path]
+    application: writes.Writes | None = None
+    """None: a bulk transfer."""
+    buffers: tuple[float, ...] = ()
+    """Other sizes of the receive buffer that have the window of the capture, in bytes."""
+    beside: tuple[str, ...] = ()
+    """Other connections over the same paths, which are flows of the scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,95 +172,17 @@ class Packets:
         return Packets(self.samples.filter(rows), self.silences.filter(rows), self.losses.filter(rows))
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """A run of a fitted scenario beside the capture."""
-
-    ratio: float
-    """Goodput, over that of the capture."""
-    apart: float
-    """The largest difference of shares."""
-    more: float
-    """Bytes reinjected above those of the capture."""
-    repeated: float
-    """The same as a share of all payload that was sent, as shares of paths are."""
-
-    @property
-    def apart_at_most(self) -> float:
-        """The larger difference, of goodput or of shares."""
-        return max(abs(self.ratio - 1.0), self.apart)
-
-    @property
-    def apart_in_all(self) -> float:
-        """The least is the nearest."""
-        return abs(self.ratio - 1.0) + self.apart + self.repeated
-
-    def __str__(self) -> str:
-        return (
-            f"{self.ratio:.2f} of the goodput, shares within {100 * self.apart:.0f} points, "
-            f"reinjected {self.more / 1e3:+.0f} kB"
-        )
-
-
-def nearest(name: str, tables: dict[str, pl.DataFrame], packets: Packets, jobs: int | None = None) -> Fitted:
-    """The same with what runs tell: whether the application paused, and the rules of an MPTCP sender.
-
-    The rules are those, of all known here, under which a run is nearest to the capture; those of Linux stay
-    if they are near.
-    """
-    first = fit(name, tables, packets)
-    row = next((one for one in tables["flows"].to_dicts() if one["flow"] == first.flow), None)
-    if row is None or not row["goodput_bit_s"]:
-        return first
-    of_flow = pl.col("flow").cast(pl.String) == first.flow
-    mine = tables["subflows"].filter(of_flow)
-    tried: list[tuple[Rules, writes.Writes | None, _Trial]] = [(LINUX, None, _try(first, row, mine, jobs))]
-    application = None
-    if tried[0][2].ratio > 1.0 + FASTER:
-        trips = mine["srtt_mean_s"].max()
-        trip = trips if isinstance(trips, float) else 0.0
-        application = writes.slack(row, packets.samples.filter(of_flow), trip)
-    kinds = [None] if application is None else [application, None]
-    others = itertools.product(kinds, OTHERS) if row["transport"] == "mptcp" else ()
-    for kind, rules in ((application, LINUX), *others):
-        # Rules of Linux that are near enough stay.
-        if min(one[2].apart_at_most for one in tried if one[0] == LINUX) < NEAR:
-            break
-        if (kind, rules) != (None, LINUX):
-            found = _try(fit(name, tables, packets, rules, application=kind), row, mine, jobs)
-            tried.append((rules, kind, found))
-    rules, application, best = min(tried, key=lambda one: one[2].apart_in_all)
-    count = f"the nearest of {len(tried)} that were tried" if len(tried) > 1 else "as Linux 6"
-    return fit(name, tables, packets, rules, f"{count}: {best}", application=application)
-
-
-def _try(fitted: Fitted, flow: Row, subflows: pl.DataFrame, jobs: int | None) -> _Trial:
-    results = fitted.scenario.run(jobs=jobs)
-    goodput = results.flows["goodput_bit_s"].fill_null(0.0).mean()
-    found = results.shares().group_by("path", maintain_order=True).agg(pl.col("share").mean())
-    by_path = dict(found.fill_null(0.0).iter_rows())
-    own = [by_path.get(path.name, 0.0) for path in fitted.paths]
-    shares = _used(subflows)["share"].fill_null(0.0).to_list()
-    again = results.subflows["reinjected_bytes"].sum() / results.flows.height
-    more, sent = again - flow["reinjected_bytes"], subflows["bytes"].sum()
-    return _Trial(
-        (goodput if isinstance(goodput, float) else 0.0) / flow["goodput_bit_s"],
-        max((abs(a - b) for a, b in zip(own, shares, strict=True)), default=0.0),
-        more,
-        abs(again / (sent + more) - flow["reinjected_bytes"] / sent) if sent else 0.0,
-    )
-
-
 def fit(
     name: str,
     tables: dict[str, pl.DataFrame],
     packets: Packets,
-    rules: Rules = LINUX,
+    assumed: Assumed = Assumed(),
     told: str = "as Linux 6",
-    *,
-    application: writes.Writes | None = None,
 ) -> Fitted:
-    """The scenario of the connection with most data, of those that were captured at their sender."""
+    """The scenario of the connection with most data, of those that were captured at their sender.
+
+    Connections that share its paths are flows beside it.
+    """
     fits = pl.col("segments_sent").is_not_null() & pl.col("transport").cast(pl.String).is_in(["tcp", "mptcp"])
     known = tables["flows"].filter(fits).sort("bytes", descending=True)
     if known.is_empty():
@@ -263,40 +190,60 @@ def fit(
         return Fitted(Scenario.parse(text, name), text, None, [])
     flow = known.row(0, named=True)
     of_flow = pl.col("flow").cast(pl.String) == flow["flow"]
+    taken = used(tables["subflows"].filter(of_flow))
+    beside = shared.beside(flow, taken, known, tables["subflows"])
+    start = min([flow["start_s"], *(other.start_s for other in beside.others)])
     paths: list[Path] = []
-    for row in _used(tables["subflows"].filter(of_flow)).iter_rows(named=True):
-        mine = of_flow & (pl.col("subflow") == row["subflow"])
-        paths.append(_path(len(paths) + 1, flow, row, packets.of(mine)))
-    buffers = _buffers(flow, tables["series"].filter(of_flow))
-    application = application or writes.pausing(flow, packets.samples.filter(of_flow))
-    text = text_of(name, flow, paths, Sender(rules, told, buffers, application))
+    for row in taken.iter_rows(named=True):
+        mine = packets.of(of_flow & (pl.col("subflow") == row["subflow"]))
+        rows = beside.on(row["path"])
+        if rows:
+            parts = [mine.samples, *(packets.of(shared.is_row(one)).samples for one in rows)]
+            samples, losses = shared.together(parts, mine.losses, row["largest_bytes"] or 1)
+            mine = Packets(samples, mine.silences, losses)
+        paths.append(_path(len(paths) + 1, (flow, start), [row, *rows], mine))
+    buffer = _buffers(flow, tables["series"].filter(of_flow), assumed.buffer)
+    application = assumed.application or writes.pausing(flow, packets.samples.filter(of_flow))
+    sender = Sender(assumed.rules, told, (buffer.lines, buffer.key), application)
+    names = tuple(str(other.row["flow"]) for other in beside.others)
+    others = [
+        (other, writes.pausing(other.row, packets.samples.filter(shared.is_flow(other.row))))
+        for other in beside.others
+    ]
+    text = text_of(name, flow, paths, sender, Beside(start, others, beside.left_out))
     try:
-        return Fitted(Scenario.parse(text, name), text, str(flow["flow"]), paths)
+        scenario = Scenario.parse(text, name)
     except ScenarioError:
         # Times or sizes of a damaged file, such as a duration of years.
         text = unknown(name)
         return Fitted(Scenario.parse(text, name), text, None, [])
+    return Fitted(scenario, text, str(flow["flow"]), paths, application, buffer.others, names)
 
 
-def _used(subflows: pl.DataFrame) -> pl.DataFrame:
+def used(subflows: pl.DataFrame) -> pl.DataFrame:
     """The subflows that are paths of the scenario: those that carried data, and the first one."""
     rows = subflows.filter(pl.col("established_s").is_not_null())
     used = rows.filter((pl.col("bytes_sent") > 0) | (pl.col("subflow") == 0)).sort("subflow")
     return used if used.height else rows.head(1)
 
 
-def _path(number: int, flow: Row, row: Row, packets: Packets) -> Path:
+def _path(number: int, of_flow: tuple[Row, float], rows: list[Row], packets: Packets) -> Path:
+    """The path of a subflow, the first row; others are of connections that share it."""
+    flow, start = of_flow
+    own, row = rows[0], shared.sums(rows)
+    if len(rows) > 1:
+        row["srtt_max_s"] = packets.samples["rtt_s"].quantile(USUAL)
+        row["segments_sent"] = own["segments_sent"]
     size = row["largest_bytes"] or 1
     head = (row["wire_bytes"] - row["bytes_sent"]) / max(row["packets"], 1)
     wire = (size + head) / size
     gone = [(silence["start_s"], silence["end_s"]) for silence in packets.silences.iter_rows(named=True)]
     first = min((since for since, _ in gone), default=math.inf)
     # After an outage much is acknowledged at once.
-    rate = _rate(row, packets.samples.filter(pl.col("t_s") < first)).scaled(wire)
+    rate = _rate(rows, packets.samples.filter(pl.col("t_s") < first)).scaled(wire)
     tx_s = (size + head) * 8.0 / rate.value
     delay = _delay(row, tx_s)
     base = 2.0 * delay.value + tx_s
-    start = flow["start_s"]
     steps: list[tuple[float, float]] = []
     if not rate.why.startswith(EMPTY) and (row["pace_share"] or 0.0) < CERTAIN:
         found = changing.spans(packets.samples, row["srtt_min_s"] or base, LEAST_QUEUE_S)
@@ -306,31 +253,34 @@ def _path(number: int, flow: Row, row: Row, packets: Packets) -> Path:
         steps = [(max(at - delay.value - start, 0.0), wire * value) for at, value in steps]
         told = f"{len(steps) - 1} changes; not known while the queue was empty or losses repaired"
         rate = Figure(rate.value, min(value for _, value in steps), max(value for _, value in steps), told)
-    queue, loss, lost = _queue_and_loss(row, packets, base, (rate, wire if steps else None), gone)
+    queue, loss, lost = _queue_and_loss(
+        row, packets, base, (rate, changing.Link(wire, [(at + start, value) for at, value in steps])), gone
+    )
     ended = flow["end_s"]
     outages = [
         (max(since - delay.value - start, 0.0), math.inf if until >= ended else until - delay.value - start)
         for since, until in gone
     ]
-    opened = row["established_s"] - (row["handshake_s"] or 0.0) - start
-    late = number > 1 and opened > LATE * base + LATE_S
+    opened = own["established_s"] - (own["handshake_s"] or 0.0) - start
+    late = number > 1 and opened > flow["start_s"] - start + LATE * base + LATE_S
     joined = opened if late else None
-    left = _left(flow, row, base)
+    left = _left(flow, own, (base, start))
     if left is not None:
         # The silence after it is that of a closed subflow: its data is sent again on others.
         outages = [(since, until) for since, until in outages if until < left]
-    name, backup = f"path{number}", bool(row["backup"])
+    name, backup = f"path{number}", bool(own["backup"])
     together = bursts(lost, row["segments_sent"]) if len(lost) > FEW else None
     figures = rate, steps, delay, queue, loss, lost, outages
-    return Path(name, row["path"], *figures, joined, left, backup, together)
+    return Path(name, own["path"], *figures, joined, left, backup, together)
 
 
-def _left(flow: Row, row: Row, base_s: float) -> float | None:
-    """When a subflow was closed long before the connection was over, in seconds from its start."""
+def _left(flow: Row, row: Row, times: tuple[float, float]) -> float | None:
+    """When a subflow was closed long before the connection was over, in seconds from the start of all."""
+    base_s, start = times
     closed = row["closed_s"]
     if closed is None or flow["transport"] != "mptcp" or closed > flow["end_s"] - LATE * base_s - LATE_S:
         return None
-    return float(closed - flow["start_s"])
+    return float(closed - start)
 
 
 def _busy(samples: pl.DataFrame, base_s: float) -> tuple[float, list[float]]:
@@ -354,16 +304,26 @@ def _busy(samples: pl.DataFrame, base_s: float) -> tuple[float, list[float]]:
     return seconds, rates
 
 
-def _rate(row: Row, samples: pl.DataFrame) -> Figure:
+def _rate(rows: list[Row], samples: pl.DataFrame) -> Figure:
     """Rate of the payload."""
+    row = shared.sums(rows)
     base = row["srtt_min_s"] or row["handshake_s"] or 0.0
     seconds, rates = _busy(samples, base)
     mean, half = (0.0, 0.0)
     if rates:
         mean = float(np.mean(rates))
         half = 2.0 * float(np.std(rates)) / math.sqrt(len(rates))
-    pace, share = row["pace_bit_s"], row["pace_share"] or 0.0
-    if pace is not None and share >= LIKELY and pace >= 0.8 * mean:
+    # Packets of others between its own make the pace of a connection lower than that of the link.
+    likely = [
+        one
+        for one in rows
+        if one["pace_bit_s"] is not None
+        and (one["pace_share"] or 0.0) >= LIKELY
+        and one["pace_bit_s"] >= 0.8 * mean
+    ]
+    if likely:
+        best = max(likely, key=lambda one: one["pace_share"] * one["bytes_sent"])
+        pace, share = best["pace_bit_s"], best["pace_share"]
         low, high = min(0.95 * pace, mean - half if rates else pace), 1.05 * pace
         told = f"{100 * share:.0f} % of the data were acknowledged at this rate"
         if rates:
@@ -401,18 +361,17 @@ def _queue_and_loss(
     row: Row,
     packets: Packets,
     base_s: float,
-    rates: tuple[Figure, float | None],
+    rates: tuple[Figure, changing.Link],
     gone: list[tuple[float, float]],
 ) -> tuple[Figure, Figure, list[int]]:
     """A loss while the queue was long is one of the queue, any other one of the link.
 
-    `rates`: the rate and, if that changes, the bytes on the wire for each byte of payload: then a delay does
-    not tell how much waits.
+    `rates`: the rate, and how it changes: then a delay does not tell how much waits.
     """
-    rate, wire = rates
+    rate, link = rates
     longest = max((row["srtt_max_s"] or 0.0) - base_s, 0.0)
     random: list[int] = []
-    full: list[float] = []
+    full: list[tuple[float, float]] = []
     # Data without an answer waited for the end of an outage, and is sent again until all is acknowledged.
     spans = [
         (_unanswered(packets.samples, since, base_s), _repaired(packets.samples, until))
@@ -421,27 +380,26 @@ def _queue_and_loss(
     kept = packets.losses.filter(
         ~pl.any_horizontal(pl.lit(value=False), *(pl.col("t_s").is_between(*span) for span in spans))
     )
-    largest = packets.samples["inflight_bytes"].max()
-    most = float(largest) if isinstance(largest, int | float) else 0.0
-    for number, at in kept.select("packet", "t_s").iter_rows():
+    # The same queue is a short delay while the rate is high.
+    waiting = changing.waiting(packets.samples, kept["t_s"].to_list(), link, base_s)
+    for (number, at), (held, much) in zip(kept.select("packet", "t_s").iter_rows(), waiting, strict=True):
         late = _queueing_s(packets.samples, at, base_s, longest) > FULL * longest
-        # The same queue is a short delay while the rate is high.
-        much = wire is not None and changing.outstanding(packets.samples, at) > FULL_BYTES * most
         if longest > LEAST_QUEUE_S and (late or much):
-            full.append(at)
+            full.append((at, held))
         else:
             random.append(int(number))
     held = longest * rate.value / 8.0
     told = f"the longest queueing delay was {1e3 * longest:.3g} ms; {len(full)} segments were lost near it"
-    beside = [delay for delay in (_beside_s(packets.samples, at) for at in full) if delay is not None]
-    if beside and wire is None:
+    beside = [
+        delay for delay in (changing.beside_s(packets.samples, at) for at, _ in full) if delay is not None
+    ]
+    if link.steps:
+        held = changing.usual(full)
+        told = f"so much was outstanding when {len(full)} segments were lost, without what was under way"
+    elif beside:
         usual = max(float(np.median(beside)) - base_s, 0.0)
         held = usual * rate.value / 8.0
         told = f"a queueing delay of {1e3 * usual:.3g} ms beside {len(full)} segments that were lost"
-    if wire is not None:
-        waiting = [changing.outstanding(packets.samples, at) for at in full] or [0.0]
-        held = max(wire * float(np.median(waiting)) - base_s * rate.value / 8.0, 0.0)
-        told = f"so much was outstanding when {len(full)} segments were lost, without what was under way"
     if len(full) >= LEAST_FULL and len(full) >= len(random):
         queue = Figure(held, 0.85 * held, 1.15 * held, told)
     else:
@@ -478,14 +436,19 @@ def _queueing_s(samples: pl.DataFrame, at: float, base_s: float, longest: float)
     return near - base_s if isinstance(near, float) else 0.0
 
 
-def _beside_s(samples: pl.DataFrame, at: float) -> float | None:
-    """The longest round trip of packets that were sent at nearly the same time."""
-    near = samples.filter((pl.col("t_s") - pl.col("rtt_s") - at).abs() <= BESIDE_S)["rtt_s"].max()
-    return near if isinstance(near, float) else None
+@dataclass(frozen=True, slots=True)
+class _Buffers:
+    """Buffers of both ends."""
+
+    lines: list[str]
+    """Comments."""
+    key: str = ""
+    """Keys of the transport."""
+    others: tuple[float, ...] = ()
+    """Other sizes of a receive buffer with the same window."""
 
 
-def _buffers(flow: Row, series: pl.DataFrame) -> tuple[list[str], str]:
-    """Comments on the buffers of both ends, and the key of that which a full window tells."""
+def _buffers(flow: Row, series: pl.DataFrame, assumed: float | None) -> _Buffers:
     windows = series.filter(pl.col("metric") == "rwnd_bytes")["value"]
     window, usual = windows.max(), windows.median()
     outstanding = (
@@ -493,32 +456,43 @@ def _buffers(flow: Row, series: pl.DataFrame) -> tuple[list[str], str]:
     )
     most = outstanding["value"].max()
     length, full = flow["end_s"] - flow["start_s"], flow["window_full_s"] or 0.0
-    lines, key = [], ""
+    found = _Buffers([])
     if isinstance(window, float) and isinstance(usual, float):
         share = full / length if length > 0 else 0.0
         told = f"the window was at most {window / 1e3:.3g} kB, and full for {100 * share:.0f} % of the time"
-        low, high = WINDOW_OF[0] * window, "?"
-        if share > LIMITING and usual > CONSTANT * window:
-            most_of, usual_of = WINDOW_OF[2], WINDOW_OF[1]
-            told += ", and no longer grew"
-            if _is_unit(window):
-                # A buffer up to the next scale has the same window.
-                most_of, usual_of = 1.0, math.sqrt(WINDOW_OF[0])
-                told += ": the most that its scale can tell"
-            high = f"{most_of * window / 1e3:.3g}"
-            size = f'"{usual_of * window:.0f}B"'
-            key = f", receive_buffer = {size}, receive_buffer_max = {size}"
-        else:
-            told += "; the size is not identifiable"
-            if low > LINUX_MAX:
-                # It is no limit in the capture, and shall be none here.
-                key = f', receive_buffer_max = "{2.0 * low:.0f}B"'
-                told += f", but above the {LINUX_MAX / 1e3:.0f} kB of Linux: twice the least is taken"
-        lines.append(f"# receive buffer: {low / 1e3:.3g} to {high} kB: {told}")
+        limits = share > LIMITING and usual > CONSTANT * window
+        found = _that_limits(window, told, assumed) if limits else _that_grows(window, told)
     if isinstance(most, float):
         told = "so much was outstanding at once; the size is not identifiable"
-        lines.append(f"# send buffer: {most / 1e3:.3g} to ? kB: {told}")
-    return lines, key
+        found.lines.append(f"# send buffer: {most / 1e3:.3g} to ? kB: {told}")
+    return found
+
+
+def _that_limits(window: float, told: str, assumed: float | None) -> _Buffers:
+    """A receive buffer of fixed size."""
+    low, usual, high = (part * window for part in WINDOW_OF)
+    told += ", and no longer grew"
+    if _is_unit(window):
+        # A buffer up to the next scale has the same window.
+        usual, high = math.sqrt(WINDOW_OF[0]) * window, window
+        told += ": the most that its scale can tell"
+    if assumed is not None:
+        told += "; the goodput is the nearest with the size that is taken"
+    size = f'"{usual if assumed is None else assumed:.0f}B"'
+    key = f", receive_buffer = {size}, receive_buffer_max = {size}"
+    others = tuple(low + part * (high - low) for part in TRIED)
+    return _Buffers([f"# receive buffer: {low / 1e3:.3g} to {high / 1e3:.3g} kB: {told}"], key, others)
+
+
+def _that_grows(window: float, told: str) -> _Buffers:
+    """A receive buffer that is at least so large."""
+    low, key = WINDOW_OF[0] * window, ""
+    told += "; the size is not identifiable"
+    if low > LINUX_MAX:
+        # It is no limit in the capture, and shall be none here.
+        key = f', receive_buffer_max = "{2.0 * low:.0f}B"'
+        told += f", but above the {LINUX_MAX / 1e3:.0f} kB of Linux: twice the least is taken"
+    return _Buffers([f"# receive buffer: {low / 1e3:.3g} to ? kB: {told}"], key)
 
 
 def _is_unit(window: float) -> bool:

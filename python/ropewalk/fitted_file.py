@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ropewalk.bursts import Bursts
     from ropewalk.fitted import Path, Rules
+    from ropewalk.shared import Other
     from ropewalk.writes import Writes
 
 Row = dict[str, Any]
@@ -32,9 +33,19 @@ class Sender:
     """Writes of an application that pauses; None: a bulk transfer."""
 
 
-def text_of(name: str, flow: Row, paths: list[Path], sender: Sender) -> str:
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Other connections over the same paths."""
+
+    start_s: float
+    """The start of the first of all connections, from which the scenario counts."""
+    others: list[tuple[Other, Writes | None]]
+    left_out: list[Row]
+
+
+def text_of(name: str, flow: Row, paths: list[Path], sender: Sender, beside: Beside) -> str:
     """The file."""
-    length = flow["end_s"] - flow["start_s"]
+    length = flow["end_s"] - beside.start_s
     # Without its end, a transfer of which nothing is outstanding at the end of the file is over as well.
     over = bool(flow["completed"]) or flow["delivered_bytes"] == flow["bytes"]
     lines = [
@@ -51,7 +62,15 @@ def text_of(name: str, flow: Row, paths: list[Path], sender: Sender) -> str:
     ]
     for path in paths:
         lines += ["", *_path_lines(path, upward=bool(flow["from_client"]))]
-    lines += ["", *_flow_lines(flow, paths, sender, over=over)]
+    lines += ["", *_flow_lines(flow, paths, sender, (over, flow["start_s"] - beside.start_s))]
+    for number, (other, pauses) in enumerate(beside.others, 1):
+        over = other.is_over(flow["end_s"])
+        start = other.start_s - beside.start_s
+        lines += ["", *_other_lines(number, other, (over, start), sender.rules, pauses)]
+    if beside.left_out:
+        size = sum(row["bytes"] for row in beside.left_out)
+        told = f"# {len(beside.left_out)} more connections with {size / 1e3:.3g} kB share a path"
+        lines += ["", f"{told}; they are not in this file"]
     for path in paths:
         lines += _events(path, length)
     return "\n".join(lines) + "\n"
@@ -110,12 +129,40 @@ def _application(flow: Row, writes: Writes | None, *, over: bool) -> list[str]:
     ]
 
 
-def _flow_lines(flow: Row, paths: list[Path], sender: Sender, *, over: bool) -> list[str]:
+def _flow_head(name: str, flow: Row, start_s: float) -> list[str]:
     ends = ("terminal", "server") if flow["from_client"] else ("server", "terminal")
-    lines = ["[[flow]]", 'name = "flow"', f'from = "{ends[0]}"', f'to = "{ends[1]}"']
+    lines = ["[[flow]]", f'name = "{name}"', f'from = "{ends[0]}"', f'to = "{ends[1]}"']
+    if start_s > 0.0:
+        lines.append(f"start = {_seconds(start_s)}")
+    return lines
+
+
+def _opener(flow: Row) -> list[str]:
+    return [] if flow["from_client"] else ['opened_by = "receiver"']
+
+
+def _other_lines(
+    number: int, other: Other, of_time: tuple[bool, float], rules: Rules, writes: Writes | None
+) -> list[str]:
+    """A connection beside the fitted one; `of_time`: whether it is over, and its start."""
+    over, start = of_time
+    several = other.row["transport"] == "mptcp"
+    more = f", {rules}" if several else ""
+    return [
+        f"# {_comment(other.row['flow'])}, over the same path",
+        *_flow_head(f"beside{number}", other.row, start),
+        *_application(other.row, writes, over=over),
+        *_opener(other.row),
+        f'via = "path{other.path + 1}"',
+        f'transport = {{ kind = "{"mptcp" if several else "tcp"}", profile = "linux"{more} }}',
+    ]
+
+
+def _flow_lines(flow: Row, paths: list[Path], sender: Sender, of_time: tuple[bool, float]) -> list[str]:
+    over, start = of_time
+    lines = _flow_head("flow", flow, start)
     lines += _application(flow, sender.writes, over=over)
-    if not flow["from_client"]:
-        lines.append('opened_by = "receiver"')
+    lines += _opener(flow)
     several = flow["transport"] == "mptcp"
     kind = "mptcp" if several else "tcp"
     lines += sender.buffers[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,8 @@ LITTLE = 0.75
 """Outstanding data over the most of the last two round trips: a full window falls below by losses alone."""
 LIMITED = 0.1
 """Share of the time with losses under repair or a full window, up to which these are not the limit."""
+PARTS = 1, 2, 4
+"""Writes into which one may have to be divided."""
 LEAST = 4
 """Writes from which their interval is told."""
 
@@ -35,6 +37,14 @@ class Writes:
     count: int
     why: str
     """How they were found."""
+
+    def in_parts(self) -> list[Writes]:
+        """These, and the same data in twice and four times as many, as long as samples have room for them."""
+        counts = [count for count in PARTS if count == 1 or self.every_s / count >= changing.NEAR_S]
+        return [
+            replace(self, size=self.size / count, every_s=self.every_s / count, count=self.count * count)
+            for count in counts
+        ]
 
     @property
     def rate(self) -> float:

@@ -1,0 +1,165 @@
+"""Runs of a fitted scenario with what packets do not tell: the nearest to the capture is taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from ropewalk import writes
+from ropewalk.fitted import LINUX, Assumed, Fitted, Packets, Rules, fit, used
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Row = dict[str, Any]
+
+OTHERS = (
+    Rules("minrtt", "upstream"),
+    Rules("minratio", "upstream", "same-path"),
+    Rules("minratio", "timeout"),
+    Rules("minrtt", "timeout"),
+    Rules("minratio", "death"),
+)
+FASTER = 0.1
+"""A bulk transfer that is faster by more is not what an application with pauses did."""
+NEAR = 0.05
+"""A run is near enough if goodput and shares differ by less."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A run of a fitted scenario beside the capture."""
+
+    ratio: float
+    """Goodput, over that of the capture."""
+    apart: float
+    """The largest difference of shares."""
+    more: float
+    """Bytes reinjected above those of the capture."""
+    repeated: float
+    """The same as a share of all payload that was sent, as shares of paths are."""
+
+    @property
+    def apart_at_most(self) -> float:
+        """The larger difference, of goodput or of shares."""
+        return max(abs(self.ratio - 1.0), self.apart)
+
+    @property
+    def apart_in_all(self) -> float:
+        """The least is the nearest."""
+        return abs(self.ratio - 1.0) + self.apart + self.repeated
+
+    def __str__(self) -> str:
+        return (
+            f"{self.ratio:.2f} of the goodput, shares within {100 * self.apart:.0f} points, "
+            f"reinjected {self.more / 1e3:+.0f} kB"
+        )
+
+
+@dataclass(slots=True)
+class _Trials:
+    """Assumptions, and the runs under them."""
+
+    name: str
+    tables: dict[str, pl.DataFrame]
+    packets: Packets
+    flow: Row
+    jobs: int | None
+    tried: list[tuple[Assumed, _Trial]]
+
+    @property
+    def best(self) -> tuple[Assumed, _Trial]:
+        """The nearest."""
+        return min(self.tried, key=lambda one: one[1].apart_in_all)
+
+    def near(self) -> bool:
+        """True if rules of Linux are near enough."""
+        return any(trial.apart_at_most < NEAR for assumed, trial in self.tried if assumed.rules == LINUX)
+
+    def run(self, assumptions: Iterable[Assumed]) -> None:
+        """One after the other, until one is near enough."""
+        for assumed in assumptions:
+            if self.tried and self.near():
+                return
+            if all(assumed != one for one, _ in self.tried):
+                fitted = fit(self.name, self.tables, self.packets, assumed)
+                self.tried.append((assumed, _try(fitted, self.tables, self.flow, self.jobs)))
+
+
+def nearest(name: str, tables: dict[str, pl.DataFrame], packets: Packets, jobs: int | None = None) -> Fitted:
+    """The fitted scenario with what runs tell.
+
+    That is the size of a receive buffer within its interval, whether the application paused and in how many
+    writes, and the rules of an MPTCP sender: of all known here, those under which a run is nearest to the
+    capture; those of Linux stay if they are near.
+    """
+    first = fit(name, tables, packets)
+    row = next((one for one in tables["flows"].to_dicts() if one["flow"] == first.flow), None)
+    if row is None or not row["goodput_bit_s"]:
+        return first
+    of_flow = pl.col("flow").cast(pl.String) == first.flow
+    mine = tables["subflows"].filter(of_flow)
+    trials = _Trials(name, tables, packets, row, jobs, [])
+    trials.run([Assumed()])
+    trials.run(replace(trials.best[0], buffer=size) for size in first.buffers)
+    application = first.application
+    if application is None and trials.best[1].ratio > 1.0 + FASTER:
+        trips = mine["srtt_mean_s"].max()
+        trip = trips if isinstance(trips, float) else 0.0
+        application = writes.slack(row, packets.samples.filter(of_flow), trip)
+    trials.run(_written(trials.best[0], application))
+    if row["transport"] == "mptcp":
+        trials.run(_ruled(trials.best[0]))
+    assumed, best = trials.best
+    count = f"the nearest of {len(trials.tried)} that were tried" if len(trials.tried) > 1 else "as Linux 6"
+    return fit(name, tables, packets, assumed, f"{count}: {best}")
+
+
+def _written(assumed: Assumed, application: writes.Writes | None) -> Iterator[Assumed]:
+    """Writes as they are seen, and in parts: two that follow closely look like one."""
+    if application is not None:
+        yield from (replace(assumed, application=parts) for parts in application.in_parts())
+
+
+def _ruled(assumed: Assumed) -> Iterator[Assumed]:
+    """Other rules; at last with a bulk transfer, too."""
+    for application in dict.fromkeys([assumed.application, None]):
+        for rules in OTHERS:
+            yield replace(assumed, rules=rules, application=application)
+
+
+def _try(fitted: Fitted, tables: dict[str, pl.DataFrame], flow: Row, jobs: int | None) -> _Trial:
+    results = fitted.scenario.run(jobs=jobs)
+    own = pl.col("flow").cast(pl.String) == "flow"
+    goodput = results.flows.filter(own)["goodput_bit_s"].fill_null(0.0).mean()
+    ends = {path.name: path.ends for path in fitted.paths}
+    found = _by_path(results.flows, results.shares().with_columns(pl.col("path").cast(pl.String)), "run")
+    ours: dict[str, float] = {}
+    for name, share in found.items():
+        ours[ends[name]] = ours.get(ends[name], 0.0) + share
+    names = [flow["flow"], *fitted.beside]
+    known = used(tables["subflows"]).filter(pl.col("flow").cast(pl.String).is_in(names))
+    theirs = _by_path(tables["flows"], known, "flow")
+    again = results.subflows.filter(own)["reinjected_bytes"].sum() / results.flows.filter(own).height
+    sent = tables["subflows"].filter(pl.col("flow").cast(pl.String) == flow["flow"])["bytes"].sum()
+    more = again - flow["reinjected_bytes"]
+    return _Trial(
+        (goodput if isinstance(goodput, float) else 0.0) / flow["goodput_bit_s"],
+        max((abs(ours.get(one, 0.0) - theirs.get(one, 0.0)) for one in ends.values()), default=0.0),
+        more,
+        abs(again / (sent + more) - flow["reinjected_bytes"] / sent) if sent else 0.0,
+    )
+
+
+def _by_path(flows: pl.DataFrame, shares: pl.DataFrame, key: str) -> dict[str, float]:
+    """Shares of paths in the data of all flows: which connection took which path is chance where many do."""
+    keys = ["flow"] if key == "flow" else ["run", "flow"]
+    names = [pl.col("flow").cast(pl.String)]
+    sizes = flows.select(*(column for column in keys if column != "flow"), *names, "delivered_bytes")
+    joined = shares.with_columns(*names).join(sizes, on=keys)
+    of_path = (pl.col("share") * pl.col("delivered_bytes")).fill_null(0.0).sum()
+    summed = joined.group_by(pl.col("path").cast(pl.String), maintain_order=True).agg(of_path.alias("bytes"))
+    total = summed["bytes"].sum()
+    return {path: size / total if total else 0.0 for path, size in summed.iter_rows()}
