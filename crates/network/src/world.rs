@@ -7,6 +7,7 @@
 //! before all events, in this order.
 
 mod datagrams;
+mod progress;
 mod relays;
 mod turn;
 
@@ -15,11 +16,11 @@ use engine::EventQueue;
 use trace::RunRecord;
 use transport::mptcp::option::MptcpOption;
 use transport::packet::PathId;
-use units::{Bytes, Nanos, SimTime};
+use units::{Bytes, SimTime};
 
 use crate::body::WorldNetwork;
 use crate::event::Event;
-use crate::flow::{Ended, Flow};
+use crate::flow::Ended;
 
 use crate::flow::context::{FlowContext, Traits};
 use crate::flow::events::ScheduledEvent;
@@ -38,6 +39,7 @@ use crate::plan::Plan;
 use crate::relay::Relays;
 use crate::sampler::Sampler;
 use crate::watch::Watch;
+use crate::world::progress::Progress;
 use crate::world::turn::Pause;
 
 /// Why a run has no record.
@@ -51,13 +53,6 @@ pub enum Unfinished {
 
 /// Bits of all subflows of a connection.
 const ALL_SUBFLOWS: u64 = u64::MAX;
-
-/// Events and datagrams sent between two looks at the watch: one event may send a message of many thousand datagrams.
-const WATCH_WORK: u64 = 4096;
-/// And this often in simulated time: an event may be a long search, as for the next of many satellites.
-const WATCH: Nanos = Nanos::from_secs(1);
-/// The same between two counts of what is held. In between a world grows by megabytes.
-const MEMORY_WORK: u64 = 65_536;
 
 /// One replication of a scenario.
 #[derive(Debug)]
@@ -141,32 +136,21 @@ impl World {
 
     /// Runs and returns when the run ended.
     pub(crate) fn advance(&mut self, watch: &dyn Watch) -> Result<SimTime, Unfinished> {
-        let mut told = SimTime::ZERO;
-        let end = self.advance_watched(watch, &mut told)?;
-        // Nothing happens in the rest of a run that ends early.
-        watch.simulated(self.duration.since(told));
+        let mut progress = Progress::new(watch);
+        let end = self.advance_watched(&mut progress)?;
+        progress.finish(self.duration);
         Ok(end)
     }
 
-    /// The same; `told` is how far the watch knows that it is.
-    fn advance_watched(&mut self, watch: &dyn Watch, told: &mut SimTime) -> Result<SimTime, Unfinished> {
+    fn advance_watched(&mut self, progress: &mut Progress<'_>) -> Result<SimTime, Unfinished> {
         let end = SimTime(self.duration.0.saturating_add(1));
-        let (mut look, mut count) = (WATCH_WORK, MEMORY_WORK);
         loop {
             let planned = self.next_planned();
-            while let Some((now, event)) = self.queue.pop_before(planned.min(end)) {
-                let work = self.queue.taken() + self.datagrams;
-                if work >= look || now.since(*told) >= WATCH {
-                    look = work + WATCH_WORK;
-                    if watch.is_stopped() {
-                        return Err(Unfinished::Cancelled);
-                    }
-                    if work >= count {
-                        count = work + MEMORY_WORK;
-                        self.bound_memory(now)?;
-                    }
-                    watch.simulated(now.since(*told));
-                    *told = now;
+            let next_change = planned.min(end);
+            let until = next_change.min(progress.next());
+            while let Some((now, event)) = self.queue.pop_before(until) {
+                if progress.is_due(self.work()) {
+                    self.report(now, progress)?;
                 }
                 self.on_event(now, event);
                 if self.flows.are_done() {
@@ -178,22 +162,11 @@ impl World {
                     self.bound_memory(self.queue.now())?;
                     return Ok(self.queue.now());
                 }
+                Some(next) if next < next_change => self.report(next, progress)?,
                 Some(_) if planned >= end => return Ok(self.duration),
                 Some(_) => self.on_planned(planned),
             }
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn bound_memory(&self, at: SimTime) -> Result<(), Unfinished> {
-        let held = Footprint {
-            at,
-            packets: self.network.held() as u64,
-            messages: self.flows.all().iter().map(Flow::held).sum::<usize>() as u64,
-            trace: self.network.tap().map_or(0, Observer::trace_length) as u64,
-        };
-        if held.bytes() > self.memory { Err(Unfinished::TooMuchMemory(held)) } else { Ok(()) }
     }
 
     /// The same with another bound on its memory, in bytes.
@@ -372,11 +345,12 @@ impl World {
 
     /// A packet has reached its host.
     fn deliver(&mut self, now: SimTime, delivery: Delivery) {
-        let known = self.hosts.find(self.network.addresses(delivery)).map(|found| found.socket);
-        let Some(socket) = known.or_else(|| self.first_packet(now, delivery)) else {
-            // Nothing listens, and nothing answers for it.
-            self.network.open(delivery);
-            return trace_delivery(now, &mut self.network, delivery, None);
+        let socket = match self.hosts.find(self.network.addresses(delivery)) {
+            Some(known) => known.socket,
+            None => match self.first_packet(now, delivery) {
+                Some(socket) => socket,
+                None => return self.discard(now, delivery),
+            },
         };
         let Some(mut turn) = self.turn(now, socket, 0) else {
             return self.deliver_datagram(now, socket, delivery);
@@ -389,6 +363,13 @@ impl World {
                 self.go_on(now, socket, changed, pause);
             }
         }
+    }
+
+    /// Nothing listens for a packet, and nothing answers for it.
+    #[cold]
+    fn discard(&mut self, now: SimTime, delivery: Delivery) {
+        self.network.open(delivery);
+        trace_delivery(now, &mut self.network, delivery, None);
     }
 
     /// Finds the connection of a packet with unknown addresses: a SYN opens a connection or, if it names the token of

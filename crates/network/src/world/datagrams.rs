@@ -8,7 +8,8 @@ use units::SimTime;
 use crate::host::socket::{AppSocket, SocketId};
 use crate::net::network::Delivery;
 use crate::observe::{trace_delivery, trace_sending};
-use crate::world::{MEMORY_WORK, World};
+use crate::world::World;
+use crate::world::progress::MEMORY_WORK;
 
 impl World {
     /// A datagram, or a packet for a proxy, has reached its host.
