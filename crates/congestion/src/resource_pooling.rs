@@ -76,7 +76,7 @@ pub(crate) struct Pool {
 
 /// Round-trip time of a path in s; in whole eighths of a millisecond, as FreeBSD has it.
 fn srtt(path: &PathView, freebsd: bool) -> f64 {
-    if freebsd { (path.srtt * 8e3).floor().max(1.0) } else { path.srtt }
+    if freebsd { (path.srtt * 8e3 + 1e-6).floor().max(1.0) } else { path.srtt }
 }
 
 /// The path has a round-trip time.

@@ -168,7 +168,10 @@ impl CongestionControl for Sctp {
                     None => self.shared(ack.acked.min(limit), paths),
                 };
             }
-            self.counted = Bytes::ZERO;
+            // `sctp_cwnd_update_after_sack_common` keeps the count, of which limited windows have need: they start slowly again.
+            if !self.freebsd {
+                self.counted = Bytes::ZERO;
+            }
         } else {
             self.counted += ack.delivered;
             if self.counted >= self.cwnd && ack.cwnd_limited {
@@ -179,8 +182,9 @@ impl CongestionControl for Sctp {
                 };
             }
         }
-        // RFC 9260 section 7.2.2: counting begins anew when all data is acknowledged.
-        if ack.flight == Bytes::ZERO {
+        // RFC 9260 section 7.2.2: counting begins anew when all data is acknowledged, that of all paths with FreeBSD.
+        let all = if self.freebsd { ack.snd_una == ack.snd_nxt } else { ack.flight == Bytes::ZERO };
+        if all {
             self.counted = Bytes::ZERO;
         }
         self.check();

@@ -267,6 +267,27 @@ pub trait Scheduler: fmt::Debug + Send {
         false
     }
 
+    /// With [`Needs::single_writes`]: an occasion to send, told before any question about new data.
+    fn occasion(&mut self, _occasion: Occasion) {}
+
+    /// Where occasions are told: the last `Wait` was the end of a pass only, and it is to be asked again.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
     /// Its state, for the recorder.
     fn gauges(&self, _report: Report<'_>) {}
+}
+
+/// An occasion to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// New data may leave.
+    Data,
+    /// A control packet leaves, and new data may leave with it.
+    Control,
+    /// A control packet leaves, and no new data may.
+    ControlAlone,
+    /// Neither.
+    Nothing,
 }

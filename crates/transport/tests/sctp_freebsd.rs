@@ -9,7 +9,7 @@ use transport::sctp::chunk::{
 };
 use transport::sctp::config::{EagerSack, FastRetransmit};
 use transport::sctp::gaps::GapBlocks;
-use transport::sctp::tsn::{StreamId, Tag, Tsn};
+use transport::sctp::tsn::{Ssn, StreamId, Tag, Tsn};
 use transport::sctp::{Association, SctpConfig, UserMessage};
 use transport::tcp::ranges::{Range, RangeSet};
 use units::{Bytes, SimTime};
@@ -66,15 +66,52 @@ fn windows(eager: EagerSack, reads_first: bool) -> [Vec<u32>; 2] {
     [before, told(&mut client)]
 }
 
-/// `sctp_sack_check` sends before the application reads. Then `sctp_user_rcvd` tells of each eighth of the buffer that reading frees, in
-/// whole messages: two of them, 2512 bytes.
+/// `sctp_sack_check` sends before the application reads. Then `sctp_user_rcvd` tells of each eighth of the buffer that reading frees,
+/// message by message: two of them, 2512 bytes.
 #[test]
 fn a_sack_tells_the_window_before_data_is_read_and_others_that_reading_opens_it() {
     assert_eq!(windows(EagerSack::WithDepartures, true), [vec![], vec![10_976, 13_488, 16_000]]);
     assert_eq!(windows(EagerSack::First, true), [vec![], vec![16_000]]);
     // The window of 12,000 bytes has room for a packet: other ends are silent.
-    assert_eq!(windows(EagerSack::WithDepartures, false), [vec![10_976], vec![16_000]]);
+    assert_eq!(windows(EagerSack::WithDepartures, false), [vec![10_976], vec![13_488, 16_000]]);
     assert_eq!(windows(EagerSack::First, false), [vec![12_000], vec![]]);
+}
+
+/// Thirteen chunks of 1000 bytes overfill the buffer. `sctp_calc_rwnd` makes that a window of one byte. The first eighth that reading frees
+/// opens nothing, so `sctp_user_rcvd` begins to count anew and says nothing; each later one is told.
+#[test]
+fn reading_an_overfull_buffer_tells_nothing_at_first() {
+    let mut config = SctpConfig::default();
+    config.sack.eager = EagerSack::WithDepartures;
+    config.recovery.fast_retransmit = FastRetransmit::All;
+    config.streams.message = Bytes(1000);
+    (config.buffers.receive, config.buffers.chunk_overhead) = (Bytes(16_000), Bytes(256));
+    let mut client = established(&config, 100_000);
+    let mut told = Vec::new();
+    for first in [1, 5, 9, 0] {
+        let mut data = DataChunks::default();
+        for tsn in first..(first + 4).min(13) {
+            let chunk = DataChunk { len: 1000, ssn: Ssn(tsn as u16), ..DataChunk::default() };
+            if first > 0 || tsn == 0 {
+                assert!(data.push(Tsn(tsn), chunk));
+            }
+        }
+        let sent = hears(&mut client, at(50), Control::None, data);
+        told.extend(sent.into_iter().filter_map(|packet| match packet.control {
+            Control::Sack(sack) => Some(sack.window),
+            _ => None,
+        }));
+    }
+    assert_eq!(told, [10_976, 5952, 928, 1]);
+    client.read(Bytes(13_000));
+    let after: Vec<u32> = leaving_by_path(&mut client, at(50))
+        .into_iter()
+        .filter_map(|(_, packet)| match packet.control {
+            Control::Sack(sack) => Some(sack.window),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(after, [4696, 7208, 9720, 12_232, 14_744]);
 }
 
 /// `sctp_total_flight_increase` charges a chunk with its header and the overhead, and a chunk needs room for its header.

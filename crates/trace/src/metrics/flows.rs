@@ -105,7 +105,7 @@ pub const FLOWS: TableSpec = TableSpec {
             Bytes,
             Down,
             "reinjected bytes",
-            "payload that a subflow sent after another one had sent it",
+            "payload given to a subflow after another one had carried it",
         ),
         seconds("delay_mean_s", "mean delay", "mean data-delivery delay, see below"),
         seconds("delay_p50_s", "median delay", "its median"),

@@ -118,7 +118,7 @@ impl MetaTimer {
             let Range { start: una, end: placed } = send.placed();
             let end = send.fragment_end(una).unwrap_or_else(|| fragment_end(una)).min(placed);
             if una < end {
-                placement.append_again(i, Range::new(una, end), send, subflows);
+                placement.append_again(i, Range::new(una, end), subflows);
             }
         }
         send.push();

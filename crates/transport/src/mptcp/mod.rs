@@ -25,7 +25,6 @@
 //! own; no joins from the server's side; a signal that RFC 8684 lets go unconfirmed leaves once (REMOVE_ADDR: once on
 //! each subflow).
 
-mod carried;
 mod connection;
 mod deadlines;
 mod fragments;

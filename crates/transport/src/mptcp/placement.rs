@@ -8,7 +8,6 @@ use schedulers::{
 };
 use units::{Bytes, Nanos, SimTime};
 
-use super::carried::Carried;
 use super::reinject::QueuedData;
 use super::send_side::SendSide;
 use super::subflow::{Join, Subflow};
@@ -37,7 +36,6 @@ pub(super) struct Placement {
     head: Option<Head>,
     /// A subflow has been acknowledged something since the scheduler was last asked about its queue.
     acked_since: bool,
-    carried: Carried,
 }
 
 impl fmt::Debug for Placement {
@@ -51,15 +49,7 @@ impl Placement {
         let needs = scheduler.needs();
         let Needs { queueing, copies, watching, .. } = needs;
         let skips_views = queueing == Queueing::Never && !copies && !watching;
-        Self {
-            config,
-            scheduler,
-            needs,
-            skips_views,
-            head: None,
-            acked_since: false,
-            carried: Carried::default(),
-        }
+        Self { config, scheduler, needs, skips_views, head: None, acked_since: false }
     }
 
     /// Inputs of the scheduler.
@@ -280,47 +270,19 @@ impl Placement {
 
     /// Data for subflow `i` that was given to another before.
     pub(super) fn carry_again(&mut self, i: usize, data: Range<Dsn>, subflows: &mut Subflows) {
-        let counts = self.carried.is_known();
         if let Some(subflow) = subflows.activate(i) {
-            subflow.give_ahead(data);
-            if !counts {
-                subflow.note_again(Bytes(data.len()));
-            }
+            subflow.give_again(data);
         }
         self.head = None;
     }
 
-    /// The same of what was placed, behind what the subflow has.
-    pub(super) fn append_again(
-        &mut self,
-        i: usize,
-        data: Range<Dsn>,
-        send: &SendSide,
-        subflows: &mut Subflows,
-    ) {
-        self.carried.begin(send.outstanding(), unsent(subflows));
+    /// The same, behind what the subflow has.
+    pub(super) fn append_again(&mut self, i: usize, data: Range<Dsn>, subflows: &mut Subflows) {
         if let Some(subflow) = subflows.activate(i) {
             subflow.give(data);
+            subflow.note_again(Bytes(data.len()));
         }
         self.head = None;
-    }
-
-    /// Counts what is sent a second time at the time of sending: data that is placed anew may wait on a subflow, and not
-    /// have been sent at all.
-    #[inline]
-    pub(super) fn counts_repeats(&self) -> bool {
-        self.carried.is_known()
-    }
-
-    /// Subflow `i` sends `data` for the first time; everything before `una` has its Data ACK.
-    pub(super) fn note_sent(&mut self, i: usize, data: Range<Dsn>, una: Dsn, subflows: &mut Subflows) {
-        let again = self.carried.on_sent(data, una);
-        subflows.get_mut(i).into_iter().for_each(|subflow| subflow.note_again(again));
-    }
-
-    /// Nothing waits on a subflow, and nothing is to be sent again.
-    pub(super) fn end_repeats(&mut self) {
-        self.carried.end();
     }
 
     /// For each of a set the next stretch that others were given and it was not. Returns the first of them.
@@ -474,7 +436,6 @@ impl Placement {
             if !may_repeat(subflows) {
                 return;
             }
-            self.carried.begin(send.outstanding(), unsent(subflows));
             if !alive && let Some(subflow) = subflows.get_mut(i) {
                 drop(subflow.take_unsent());
             }
@@ -540,6 +501,7 @@ fn judge_room(len: u64, send: &SendSide, subflows: &mut Subflows) {
 /// The next `len` bytes for subflow `i`.
 #[inline(always)]
 fn give_new(i: usize, len: u64, send: &mut SendSide, subflows: &mut Subflows) {
+    let first = send.next();
     let data = send.take_new(len);
     if send.has_fragments() {
         // It is sent when everything is placed.
@@ -547,11 +509,11 @@ fn give_new(i: usize, len: u64, send: &mut SendSide, subflows: &mut Subflows) {
     } else if let Some(subflow) = subflows.get_mut(i) {
         subflow.give(data);
     }
-}
-
-/// Data that subflows were given and have not sent.
-fn unsent(subflows: &Subflows) -> impl Iterator<Item = Range<Dsn>> {
-    subflows.iter().flat_map(Subflow::unsent_data)
+    if data.start < first
+        && let Some(subflow) = subflows.get_mut(i)
+    {
+        subflow.note_again(first.min(data.end) - data.start);
+    }
 }
 
 /// Both ends know that a second subflow has joined, so that neither becomes plain TCP any more.

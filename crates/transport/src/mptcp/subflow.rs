@@ -408,7 +408,13 @@ impl Subflow {
         self.endpoint.sender_mut().give_ahead(data);
     }
 
-    /// `bytes` of its data had been given to a subflow before.
+    /// The same, and another subflow was given it before.
+    pub(super) fn give_again(&mut self, data: Range<Dsn>) {
+        self.give_ahead(data);
+        self.note_again(Bytes(data.len()));
+    }
+
+    /// `bytes` of the data that it was given last had been given to a subflow before.
     pub(super) fn note_again(&mut self, bytes: Bytes) {
         self.reinjected_bytes += bytes.0;
     }
@@ -424,11 +430,6 @@ impl Subflow {
     /// Takes back what it was given and has not sent.
     pub(super) fn take_unsent(&mut self) -> impl Iterator<Item = Range<Dsn>> {
         self.endpoint.sender_mut().take_unsent()
-    }
-
-    /// Data that it was given and has not sent.
-    pub(super) fn unsent_data(&self) -> impl Iterator<Item = Range<Dsn>> {
-        self.sender().unsent_mappings()
     }
 
     /// Data sent on it and not acknowledged there, in the order of sending.

@@ -3,23 +3,26 @@
 //! May: call its parts in the order that the RFC gives. May not: hold state that belongs to one of them.
 
 mod choice;
+mod expected;
 mod input;
 mod limit;
 mod output;
+mod reader;
 mod revoked;
 
 use std::sync::Arc;
 
 use congestion::Setup as CongestionSetup;
 use congestion::{CongestionControl, Growth, SsthreshFrom};
+use reader::Reader;
 use schedulers::Scheduler;
 use units::{Bytes, Nanos, SimTime};
 
 use crate::address::AddressPair;
 use crate::packet::PathId;
 use crate::role::Role;
-use crate::sctp::chunk::{AddressList, Init};
-use crate::sctp::config::{EagerSack, Reductions, SctpConfig};
+use crate::sctp::chunk::{AddressList, DATA_HEADER, Init};
+use crate::sctp::config::{Reductions, SctpConfig};
 use crate::sctp::fast::FastLane;
 use crate::sctp::lifecycle::{Lifecycle, State};
 use crate::sctp::outgoing::{Outgoing, UserMessage};
@@ -28,7 +31,7 @@ use crate::sctp::path::{LossEstimate, Path, PathStats, PathTimer};
 use crate::sctp::paths::Paths;
 use crate::sctp::placement::Placement;
 use crate::sctp::reachability::Reachability;
-use crate::sctp::reassembly::{Delivery, Reassembly};
+use crate::sctp::reassembly::Reassembly;
 use crate::sctp::reception::{ReceptionMap, SackTimer};
 use crate::sctp::tsn::{StreamId, Tag};
 use crate::sctp::window::PathWindow;
@@ -36,8 +39,10 @@ use crate::setup::NewCongestion;
 use crate::stats::{SubflowGauges, SubflowStats};
 use crate::tcp::sender::SenderState;
 
-/// SCTP_MIN_RWND of FreeBSD.
-const MIN_RWND: Bytes = Bytes(1500);
+/// SCTP_SWS_SENDER_DEF of FreeBSD: a smaller window is none.
+const LEAST_WINDOW: Bytes = Bytes(1420);
+/// `sb_lowat` of a send buffer of FreeBSD.
+const LOW_WATER: Bytes = Bytes(2048);
 /// An IPv6 header without extensions.
 const IPV6_HEADER: Bytes = Bytes(40);
 
@@ -62,17 +67,6 @@ impl std::fmt::Debug for AssociationSetup {
         let mut debug = f.debug_struct("AssociationSetup");
         debug.field("role", &self.role).field("paths", &self.paths).finish_non_exhaustive()
     }
-}
-
-/// The window that was advertised, and the data that was delivered.
-#[derive(Clone, Copy, Debug, Default)]
-struct Reader {
-    /// User data delivered in all.
-    delivered: Bytes,
-    /// The window in the last SACK.
-    advertised: Bytes,
-    /// The window when DATA came last, before that was read, and when that was; `NEVER`: a SACK has told it.
-    unread: (SimTime, Bytes),
 }
 
 /// Parts of an association that outlive a restart of the peer.
@@ -132,7 +126,7 @@ impl Association {
             received: ReceptionMap::default(),
             sack: SackTimer::new(config.sack),
             reassembly: Reassembly::default(),
-            reader: Reader { advertised: config.buffers.receive, ..Reader::default() },
+            reader: Reader::new(&config),
             fast: FastLane::new(config.recovery.fast_retransmit),
             opportunity: true,
             placement: scheduler.map(Placement::new),
@@ -212,8 +206,18 @@ impl Association {
         if self.send_buffered() == Bytes::ZERO {
             free.max(message)
         } else {
-            Bytes(free.0 - free.0 % message.0)
+            let whole = Bytes(free.0 - free.0 % message.0);
+            if self.config.recovers_as_freebsd() { whole.min(self.woken_space(free)) } else { whole }
         }
+    }
+
+    /// A program that waits for room is woken by 2 kB of it, and writes message by message until there is less (`sowriteable`). Chunks
+    /// count with their headers.
+    fn woken_space(&self, free: Bytes) -> Bytes {
+        let message = self.config.streams.message;
+        let headers = DATA_HEADER * (self.outqueue.next().0 - self.outqueue.first().0);
+        let spare = free.0.checked_sub(headers.0 + LOW_WATER.0);
+        spare.map_or(Bytes::ZERO, |spare| message * (spare / message.0 + 1))
     }
 
     /// User data written and not cumulatively acknowledged; without what NR-SACKs have acknowledged.
@@ -225,7 +229,8 @@ impl Association {
     /// The part of the window of the peer that nothing in flight uses.
     fn peer_free(&self) -> Bytes {
         let overhead = self.config.buffers.charge() * self.outqueue.chunks_in_flight();
-        self.peer_window.saturating_sub(self.outqueue.in_flight() + overhead)
+        let free = self.peer_window.saturating_sub(self.outqueue.in_flight() + overhead);
+        if self.config.recovers_as_freebsd() && free < LEAST_WINDOW { Bytes::ZERO } else { free }
     }
 
     /// The same without what planned chunks will use.
@@ -237,71 +242,6 @@ impl Association {
     /// User data cumulatively acknowledged.
     pub fn acked(&self) -> Bytes {
         Bytes(self.outgoing.offset().0) - self.outqueue.bytes()
-    }
-
-    /// The next message that has arrived.
-    pub fn receive(&mut self) -> Option<Delivery> {
-        let delivery = self.reassembly.read()?;
-        self.update_window();
-        Some(delivery)
-    }
-
-    /// The next message that can be read and was not announced before, whether it was read or not.
-    pub fn announce(&mut self) -> Option<Delivery> {
-        self.reassembly.announce()
-    }
-
-    /// User data that can be read.
-    pub fn readable(&self) -> Bytes {
-        self.reassembly.readable()
-    }
-
-    /// Reads user data, whatever messages it belongs to.
-    pub fn read(&mut self, bytes: Bytes) {
-        self.reassembly.read_bytes(bytes);
-        self.update_window();
-    }
-
-    /// Reading has opened the window: a sender that waits for it is told. Small steps are not worth a
-    /// SACK (RFC 9260 section 6.2).
-    fn update_window(&mut self) {
-        let buffer = self.config.buffers.receive;
-        let (payload, window) = (self.config.packet.payload, self.receive_window());
-        let opens = if self.config.sack.eager == EagerSack::WithDepartures {
-            // `sctp_user_rcvd`. What a SACK is about to tell counts after that.
-            !self.sack.is_due() && window >= self.reader.advertised + self.window_step()
-        } else {
-            self.reader.advertised < payload
-                && window >= self.reader.advertised + payload.min(Bytes(buffer.0 / 2))
-        };
-        if opens {
-            self.reader.advertised = window;
-            self.sack.hurry();
-        }
-        self.check();
-    }
-
-    /// Reading tells the peer of each part of the buffer that it frees (`sctp_sorecvmsg`), in whole messages.
-    fn window_step(&self) -> Bytes {
-        let part = Bytes(self.config.buffers.receive.0 / 8).max(MIN_RWND);
-        let message = self.config.streams.message + self.config.buffers.chunk_overhead;
-        message * part.0.div_ceil(message.0)
-    }
-
-    /// User data delivered so far.
-    pub fn delivered(&self) -> Bytes {
-        self.reader.delivered
-    }
-
-    /// User data that has arrived and waits for other chunks.
-    pub fn out_of_order(&self) -> Bytes {
-        self.reassembly.waiting()
-    }
-
-    /// The window that it would advertise now.
-    pub fn receive_window(&self) -> Bytes {
-        let overhead = self.config.buffers.chunk_overhead * self.reassembly.pieces();
-        self.config.buffers.receive.saturating_sub(self.reassembly.buffered() + overhead)
     }
 
     /// When `on_timeout` is due.
@@ -451,7 +391,7 @@ impl Association {
         (self.outgoing, self.outqueue) = (Outgoing::default(), Outqueue::default());
         (self.received, self.reassembly) = (ReceptionMap::default(), Reassembly::default());
         self.sack = SackTimer::new(self.config.sack);
-        self.reader = Reader { advertised: self.config.buffers.receive, ..Reader::default() };
+        self.reader = Reader::new(&self.config);
         self.fast = FastLane::new(self.config.recovery.fast_retransmit);
         self.establish(now, None);
         self.check();
@@ -510,7 +450,7 @@ fn new_paths(config: &SctpConfig, congestion: &NewCongestion, paths: Vec<Address
             (chunk, config.burst_unit()),
             (config.cmt.map_or(Reductions::Once, |cmt| cmt.reductions), config.recovers_as_freebsd()),
         ),
-        timer: PathTimer::new(config.recovery.rto),
+        timer: PathTimer::new(config.recovery.rto, config.recovers_as_freebsd()),
         reach: Reachability::new(
             config.heartbeat,
             config.recovery.limits.path,
@@ -519,6 +459,7 @@ fn new_paths(config: &SctpConfig, congestion: &NewCongestion, paths: Vec<Address
         ),
         stats: PathStats::default(),
         losses: LossEstimate::default(),
+        expected: Default::default(),
         blocked_until: SimTime::ZERO,
         last_sent: None,
         usable_since: None,

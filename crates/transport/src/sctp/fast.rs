@@ -24,17 +24,32 @@ pub struct FastLane {
     taken: u32,
     /// Nothing but retransmissions has been tried at this opportunity.
     begins: bool,
+    /// New data may leave at it.
+    open: bool,
+    /// No control packet has left at it.
+    silent: bool,
 }
 
 impl FastLane {
     /// No loss so far.
     pub fn new(rule: FastRetransmit) -> Self {
-        Self { rule, paths: 0, packets: 0, most: BURST, expired: false, pending: 0, taken: 0, begins: false }
+        Self {
+            rule,
+            paths: 0,
+            packets: 0,
+            most: BURST,
+            expired: false,
+            pending: 0,
+            taken: 0,
+            begins: false,
+            open: true,
+            silent: true,
+        }
     }
 
     /// An opportunity to send begins.
     pub fn begin(&mut self) {
-        (self.packets, self.begins) = (0, true);
+        (self.packets, self.begins, self.silent) = (0, true, true);
         self.taken = std::mem::take(&mut self.pending).saturating_sub(1);
         // `sctp_chunk_output`: "Only one transmission allowed out of a timeout"
         self.most = if std::mem::take(&mut self.expired) { 1 } else { BURST };
@@ -49,15 +64,40 @@ impl FastLane {
     pub fn go_on(&mut self) -> bool {
         let goes_on = self.taken > 0;
         if goes_on {
-            (self.packets, self.most) = (0, BURST);
+            (self.packets, self.most, self.begins, self.silent) = (0, BURST, true, true);
             self.taken -= 1;
         }
         goes_on
     }
 
+    /// No control packet has left at this opportunity.
+    pub fn is_silent(&self) -> bool {
+        self.silent
+    }
+
+    /// A control packet leaves: true for the first at an opportunity.
+    pub fn begins_control(&mut self) -> bool {
+        std::mem::take(&mut self.silent)
+    }
+
     /// New data is tried: true for the first time at an opportunity.
     pub fn begins_new_data(&mut self) -> bool {
         std::mem::take(&mut self.begins)
+    }
+
+    /// A timer has made this opportunity, so that no new data leaves.
+    pub fn is_of_timer(&self) -> bool {
+        self.most < BURST
+    }
+
+    /// Whether new data may leave at this opportunity.
+    pub fn set_open(&mut self, open: bool) {
+        self.open = open;
+    }
+
+    /// The same, as it was when the opportunity began.
+    pub fn opens(&self) -> bool {
+        self.open
     }
 
     /// Chunks of a path were reported missing.

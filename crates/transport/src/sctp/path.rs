@@ -25,6 +25,8 @@ pub struct PathTimer {
     /// T3-rtx; `NEVER` while it is not running.
     expires: SimTime,
     whole: WholeRtt,
+    /// The timeout is that of FreeBSD, between these bounds; `None`: that of the estimator.
+    bounds: Option<(Nanos, Nanos)>,
 }
 
 /// Round-trip time and deviation as FreeBSD has them: scaled whole milliseconds (`sctp_calculate_rto`).
@@ -62,9 +64,10 @@ impl WholeRtt {
 }
 
 impl PathTimer {
-    /// Not running.
-    pub fn new(config: RtoConfig) -> Self {
+    /// Not running. `freebsd`: the timeout goes by whole milliseconds (`sctp_calculate_rto`).
+    pub fn new(config: RtoConfig, freebsd: bool) -> Self {
         Self {
+            bounds: freebsd.then_some((config.min, config.max)),
             rtt: RttEstimator::new(config),
             backoff: 0,
             timed: None,
@@ -75,12 +78,19 @@ impl PathTimer {
 
     /// The retransmission timeout now.
     pub fn rto(&self) -> Nanos {
-        self.rtt.rto(self.backoff)
+        self.rto_after(0)
     }
 
     /// The same after further doublings.
     pub fn rto_after(&self, doublings: u32) -> Nanos {
-        self.rtt.rto(self.backoff.saturating_add(doublings))
+        let doublings = self.backoff.saturating_add(doublings);
+        match self.bounds {
+            Some((min, max)) if self.whole.srtt.is_some() => {
+                let factor = 1u64.checked_shl(doublings).unwrap_or(u64::MAX);
+                self.whole.age().max(min).saturating_mul(factor).min(max)
+            }
+            _ => self.rtt.rto(doublings),
+        }
     }
 
     /// Estimator.
@@ -91,6 +101,11 @@ impl PathTimer {
     /// The age from which FreeBSD takes a chunk for lost when T3-rtx expires (`sctp_mark_all_for_resend`).
     pub fn age(&self) -> Nanos {
         self.whole.age()
+    }
+
+    /// Smoothed round-trip time of FreeBSD in seconds, in eighths of a millisecond; zero before the first sample.
+    pub fn whole_srtt(&self) -> f64 {
+        self.whole.srtt.unwrap_or(0).max(0) as f64 / 8e3
     }
 
     /// When T3-rtx expires.
@@ -151,6 +166,37 @@ impl PathTimer {
     /// RFC 9260 section 6.3.3, rule E2.
     pub fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_add(1);
+    }
+}
+
+/// The chunk that stands for the cumulative TSN of a path, as FreeBSD keeps it (`find_pseudo_cumack`, `pseudo_cumack`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Expected {
+    tsn: Option<Tsn>,
+    /// The chunk is known.
+    found: bool,
+}
+
+impl Expected {
+    /// The next is sought.
+    pub fn seek(&mut self) {
+        self.found = false;
+    }
+
+    /// A chunk in flight is passed.
+    pub fn pass(&mut self, tsn: Tsn) {
+        if !self.found {
+            (self.tsn, self.found) = (Some(tsn), true);
+        }
+    }
+
+    /// A chunk has arrived: true if it is the expected one.
+    pub fn arrives(&mut self, tsn: Tsn) -> bool {
+        let expected = self.tsn == Some(tsn);
+        if expected {
+            self.seek();
+        }
+        expected
     }
 }
 
@@ -230,6 +276,9 @@ pub struct Path {
     pub stats: PathStats,
     /// Loss estimate.
     pub losses: LossEstimate,
+    /// Chunks that were sent once, and again, which stand for the cumulative TSN; only with
+    /// [`SctpConfig::recovers_as_freebsd`](crate::sctp::config::SctpConfig::recovers_as_freebsd).
+    pub expected: [Expected; 2],
     /// No data leaves before this time; zero: it may.
     pub blocked_until: SimTime,
     /// When DATA left last; `None` before.
@@ -241,7 +290,8 @@ pub struct Path {
 impl Path {
     /// As the congestion controls of the other paths see it.
     pub fn view(&self, chunk: Bytes) -> PathView {
-        let srtt = self.timer.rtt().srtt().map_or(0.0, Nanos::as_secs_f64);
+        let exact = || self.timer.rtt().srtt().map_or(0.0, Nanos::as_secs_f64);
+        let srtt = if self.window.forgets() { self.timer.whole_srtt() } else { exact() };
         let recovering = self.window.has_reduced() && self.window.ssthresh() != Bytes::MAX;
         let cwnd = if recovering { self.window.ssthresh() } else { self.window.cwnd() };
         self.window.share(PathView::new(cwnd.as_f64(), srtt, chunk.as_f64(), self.reach.is_active()))
@@ -307,11 +357,23 @@ mod tests {
         assert_eq!(rtt.age(), Nanos::from_millis(103));
     }
 
+    /// `sctp_process_segment_range`: an expected chunk stays so until it arrives, and the next is the first that is passed then.
+    #[test]
+    fn the_expected_chunk_stays_until_it_arrives() {
+        let mut expected = Expected::default();
+        expected.pass(Tsn(3));
+        expected.pass(Tsn(4));
+        assert!(!expected.arrives(Tsn(4)) && expected.arrives(Tsn(3)));
+        assert!(expected.arrives(Tsn(3)), "none was passed since");
+        expected.pass(Tsn(9));
+        assert!(!expected.arrives(Tsn(3)) && expected.arrives(Tsn(9)));
+    }
+
     /// RFC 9260 section 6.3.1: "When data is in flight and when allowed by rule C5 below, a new RTT measurement MUST be made each round
     /// trip."
     #[test]
     fn one_chunk_is_timed_at_a_time_and_none_that_was_sent_twice() {
-        let mut timer = PathTimer::new(SctpConfig::default().recovery.rto);
+        let mut timer = PathTimer::new(SctpConfig::default().recovery.rto, false);
         let at = SimTime::from_millis;
         timer.on_sent(at(0), Tsn(0), false);
         timer.on_sent(at(1), Tsn(1), false);

@@ -267,7 +267,7 @@ mod tests {
             offload: false,
         };
         let row = *Registry::builtin().get("sctp").expect("a registered congestion control");
-        let mut timer = PathTimer::new(config.recovery.rto);
+        let mut timer = PathTimer::new(config.recovery.rto, false);
         timer.sample(SimTime::ZERO, Nanos::from_millis(srtt));
         Path {
             pair: AddressPair { local: None, remote: None },
@@ -280,6 +280,7 @@ mod tests {
             reach: Reachability::new(config.heartbeat, config.recovery.limits.path, true, 0),
             stats: PathStats::default(),
             losses: LossEstimate::default(),
+            expected: Default::default(),
             blocked_until: SimTime::ZERO,
             last_sent: None,
             usable_since: None,

@@ -4,7 +4,8 @@
 
 use std::fmt;
 
-use schedulers::{ConnectionView, Decision, Needs, Queueing, Report, Scheduler, SubflowView};
+use schedulers::{ConnectionView, Decision, Needs, Occasion, Queueing, Report, Scheduler, SubflowView};
+use units::Bytes;
 
 /// The scheduler of an association and its views.
 pub struct Placement {
@@ -13,6 +14,8 @@ pub struct Placement {
     views: Vec<SubflowView>,
     /// A SACK has come since this was asked.
     acked_since: bool,
+    /// Free window of the peer and bytes in flight when the pass began, for a scheduler of passes.
+    pass_room: Bytes,
 }
 
 impl fmt::Debug for Placement {
@@ -29,7 +32,13 @@ pub fn schedules(needs: Needs) -> bool {
 impl Placement {
     /// A scheduler that was never asked.
     pub fn new(scheduler: Box<dyn Scheduler>) -> Self {
-        Self { needs: scheduler.needs(), scheduler, views: Vec::new(), acked_since: false }
+        Self {
+            needs: scheduler.needs(),
+            scheduler,
+            views: Vec::new(),
+            acked_since: false,
+            pass_room: Bytes::ZERO,
+        }
     }
 
     /// Its requirements.
@@ -45,6 +54,25 @@ impl Placement {
     /// A SACK has come.
     pub fn note_ack(&mut self) {
         self.acked_since = true;
+    }
+
+    /// An occasion to send, for a scheduler that is to know of them.
+    pub fn occasion(&mut self, occasion: Occasion, room: Bytes) {
+        if self.needs.single_writes {
+            self.scheduler.occasion(occasion);
+            self.pass_room = room;
+        }
+    }
+
+    /// After `Wait`: another pass begins, with this room.
+    pub fn goes_on(&mut self, room: Bytes) -> bool {
+        self.pass_room = room;
+        self.scheduler.goes_on()
+    }
+
+    /// The room when the pass began; `None` if the scheduler knows no passes.
+    pub fn pass_room(&self) -> Option<Bytes> {
+        self.needs.single_writes.then_some(self.pass_room)
     }
 
     /// The scheduler is to be asked whether what is queued goes elsewhere: once after each SACK, if it wants that.
@@ -80,6 +108,9 @@ impl Placement {
     pub fn pick(&mut self, connection: ConnectionView<'_>) -> Decision {
         let view = ConnectionView { subflows: &self.views, ..connection };
         view.check();
+        if self.needs.single_writes {
+            return self.scheduler.pick(&view);
+        }
         let mut usable = self.views.iter().enumerate().filter(|(_, view)| view.usable);
         if let (Some((index, only)), None) = (usable.next(), usable.next())
             && !self.needs.alone

@@ -19,6 +19,8 @@ pub struct Reachability {
     due: SimTime,
     /// A HEARTBEAT that was not answered, and when it is given up.
     pending: Option<(Heartbeat, SimTime)>,
+    /// The HEARTBEAT that is due or pending is an additional one: it is given up when the next would have been due.
+    extra: Option<SimTime>,
     nonce: u64,
 }
 
@@ -26,7 +28,7 @@ impl Reachability {
     /// A path that was not tried. `confirmed`: its addresses need no HEARTBEAT.
     pub fn new(config: HeartbeatConfig, limit: u32, confirmed: bool, nonce: u64) -> Self {
         let confirmed = confirmed || !config.confirm;
-        Self { config, limit, confirmed, errors: 0, due: SimTime::NEVER, pending: None, nonce }
+        Self { config, limit, confirmed, errors: 0, due: SimTime::NEVER, pending: None, extra: None, nonce }
     }
 
     /// Data may use it.
@@ -55,7 +57,7 @@ impl Reachability {
 
     /// The association is closing: no more HEARTBEATs.
     pub fn stop(&mut self) {
-        (self.due, self.pending) = (SimTime::NEVER, None);
+        (self.due, self.pending, self.extra) = (SimTime::NEVER, None, None);
     }
 
     /// Data that gives a round-trip sample has left: the path is not idle.
@@ -63,6 +65,15 @@ impl Reachability {
         if self.pending.is_none() && !self.due.is_never() {
             self.due = now + self.config.interval + rto;
         }
+    }
+
+    /// An additional HEARTBEAT is due now.
+    pub fn ask(&mut self, now: SimTime) {
+        if !self.due.is_never() {
+            self.extra = Some(self.due.max(now));
+            (self.due, self.pending) = (now, None);
+        }
+        self.check();
     }
 
     /// Data was acknowledged that was last sent on this path.
@@ -90,7 +101,7 @@ impl Reachability {
         }
         self.nonce = self.nonce.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
         let heartbeat = Heartbeat { sent: now, nonce: self.nonce };
-        self.pending = Some((heartbeat, now + rto));
+        self.pending = Some((heartbeat, self.extra.map_or(now + rto, |until| until.max(now + rto))));
         self.check();
         Some(heartbeat)
     }
@@ -100,7 +111,8 @@ impl Reachability {
     pub fn gives_up(&mut self, now: SimTime, rto: Nanos) -> bool {
         let Some((_, until)) = self.pending.filter(|(_, until)| *until <= now) else { return false };
         self.pending = None;
-        self.due = if self.confirmed { until + self.config.interval + rto } else { until };
+        let waits = self.confirmed && self.extra.take().is_none();
+        self.due = if waits { until + self.config.interval + rto } else { until };
         self.on_error();
         true
     }
@@ -108,7 +120,7 @@ impl Reachability {
     /// A HEARTBEAT is answered. Returns the round-trip time if it is the one that was sent.
     pub fn on_heartbeat_ack(&mut self, now: SimTime, heartbeat: Heartbeat, rto: Nanos) -> Option<Nanos> {
         let (sent, _) = self.pending.filter(|(sent, _)| *sent == heartbeat)?;
-        self.pending = None;
+        (self.pending, self.extra) = (None, None);
         self.due = now + self.config.interval + rto;
         self.confirmed = true;
         self.on_answer();
@@ -128,6 +140,22 @@ mod tests {
     use super::*;
 
     const RTO: Nanos = Nanos::from_secs(1);
+
+    /// An additional HEARTBEAT leaves at once, and counts as unanswered no earlier than the next would have been due.
+    #[test]
+    fn an_additional_heartbeat_leaves_at_once() {
+        let config = HeartbeatConfig { interval: Nanos::from_secs(30), confirm: true };
+        let mut path = Reachability::new(config, 1, true, 7);
+        path.start(SimTime::ZERO, RTO);
+        path.ask(SimTime::from_secs(5));
+        assert!(path.take_heartbeat(SimTime::from_secs(5), RTO).is_some());
+        assert!(!path.gives_up(SimTime::from_secs(30), RTO));
+        assert!(path.gives_up(SimTime::from_secs(31), RTO));
+        assert_eq!((path.errors(), path.deadline()), (1, SimTime::from_secs(31)), "the regular one is due");
+        let regular = path.take_heartbeat(SimTime::from_secs(31), RTO).expect("due");
+        assert!(path.gives_up(SimTime::from_secs(32), RTO), "it waits for the timeout");
+        assert_eq!(path.on_heartbeat_ack(SimTime::from_secs(33), regular, RTO), None);
+    }
 
     #[test]
     fn an_answer_confirms_and_silence_counts() {

@@ -112,6 +112,21 @@ impl Reassembly {
         self.news.pop_front()
     }
 
+    /// Messages that can be read.
+    pub fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Unread bytes of each of them, but for the first `from`.
+    pub fn ready_from(&self, from: usize) -> impl Iterator<Item = Bytes> {
+        self.ready.iter().skip(from).map(|delivery| delivery.size)
+    }
+
+    /// Unread bytes of the next message.
+    pub fn next_size(&self) -> Option<Bytes> {
+        self.ready.front().map(|delivery| delivery.size)
+    }
+
     /// User data that can be read.
     pub fn readable(&self) -> Bytes {
         self.readable

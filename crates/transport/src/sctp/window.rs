@@ -85,6 +85,11 @@ impl PathWindow {
         }
     }
 
+    /// The rules of FreeBSD hold.
+    pub fn forgets(&self) -> bool {
+        self.forgets
+    }
+
     /// Congestion window.
     pub fn cwnd(&self) -> Bytes {
         self.shown.cwnd
@@ -239,12 +244,13 @@ impl PathWindow {
     }
 
     /// A SACK has brought news of the path, after the flight was corrected. `flight_before` and `cwnd_limited` describe the
-    /// path before the SACK.
+    /// path before the SACK; `idle`: all data of the association is acknowledged.
     pub fn on_sack(
         &mut self,
         now: SimTime,
         news: News,
         (flight_before, srtt, window): (Bytes, Nanos, Bytes),
+        idle: bool,
         paths: Paths<'_>,
     ) {
         self.arrived += news.acked;
@@ -259,6 +265,8 @@ impl PathWindow {
             self.arrived = news.acked;
         }
         let acked = if news.advanced { std::mem::take(&mut self.arrived) } else { Bytes::ZERO };
+        // With these rules a path has sent all when the association has.
+        let missing = if self.forgets && !idle { self.flight.max(Bytes(1)) } else { self.flight };
         let ack = Ack {
             now,
             acked,
@@ -270,7 +278,7 @@ impl PathWindow {
             pipe: self.flight,
             lost: self.lost,
             rwnd: window,
-            snd_una: self.sent.saturating_sub(self.flight).0,
+            snd_una: self.sent.saturating_sub(missing).0,
             snd_nxt: self.sent.0,
             cwnd_limited: flight_before >= self.shown.cwnd,
             marked: false,

@@ -38,13 +38,6 @@ pub struct ReceiveBuffer {
     known_rtt: Nanos,
 }
 
-/// A receive buffer of this configuration keeps its size, and is not reconsidered.
-pub fn is_fixed(config: &TcpConfig) -> bool {
-    let buffers = &config.buffers;
-    memory_at_first(config) >= buffers.receive_buffer_max
-        && buffers.receive_counts != ReceiveCounts::SubflowMemory
-}
-
 impl ReceiveBuffer {
     /// As configured; fixed if the maximum equals the initial size. `payload` is that of a full segment.
     pub fn new(config: &TcpConfig, payload: Bytes) -> Self {

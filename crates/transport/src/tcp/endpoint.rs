@@ -301,17 +301,17 @@ impl Endpoint {
 
     #[inline(always)]
     fn measure_as_receiver(&mut self, now: SimTime, segment: &TcpSegment) {
-        self.measure_for_buffer(now, segment);
-        if self.receiver.wants_round_trip()
-            && let Some(echo) = segment.echo()
-        {
+        let Some(echo) = segment.timestamps.map(|t| t.echo).filter(|e| !e.is_never()) else { return };
+        self.receive_rtt.on_echo(now, echo, segment.len);
+        if self.receiver.wants_round_trip() {
             self.receiver.note_round_trip(now.since(echo));
         }
     }
 
     fn establish(&mut self, now: SimTime, segment: &TcpSegment) {
         self.state = State::Established;
-        let rtt = self.handshake.complete(now, segment.echo());
+        let echoed = segment.timestamps.map(|t| t.echo).filter(|e| !e.is_never());
+        let rtt = self.handshake.complete(now, echoed);
         self.sender.on_established(now, segment.window, rtt, self.handshake.tries() > 0);
         if let Some(rtt) = rtt {
             self.receiver.note_round_trip(rtt);

@@ -2,7 +2,7 @@
 
 use units::{Bytes, Nanos, SimTime};
 
-use super::buffers::{is_fixed, memory_at_first, window_of};
+use super::buffers::{memory_at_first, window_of};
 use crate::config::TcpConfig;
 
 /// The largest window that an end offers so far, in bytes, whatever room its buffer has.
@@ -117,27 +117,17 @@ pub struct ReceiverRtt {
     echo: u64,
     /// Payload of a full segment, where timestamps are in milliseconds; `None` where every segment gives a sample.
     full: Option<FullSegment>,
-    /// Nothing is measured for a buffer that does not grow.
-    wanted: bool,
 }
 
 impl ReceiverRtt {
     /// Before the first segment.
     pub fn new(config: &TcpConfig) -> Self {
         let memory = config.buffers.receive_counts.is_memory();
-        let full = memory.then(FullSegment::default);
-        Self { estimate: None, echo: u64::MAX, full, wanted: !is_fixed(config) }
-    }
-
-    /// A buffer goes by the estimate.
-    #[inline]
-    pub fn is_wanted(&self) -> bool {
-        self.wanted
+        Self { estimate: None, echo: u64::MAX, full: memory.then(FullSegment::default) }
     }
 
     /// The estimate.
     pub fn get(&self) -> Option<Nanos> {
-        debug_assert!(self.wanted, "a buffer grows, and nothing has been measured for it");
         self.estimate
     }
 
@@ -178,23 +168,6 @@ mod tests {
         })
     }
 
-    /// A buffer that grows, in windows.
-    fn growing() -> TcpConfig {
-        TcpConfig::default().with(|c| {
-            (c.buffers.receive_buffer, c.buffers.receive_buffer_max) = (Bytes(1 << 16), Bytes(1 << 20));
-        })
-    }
-
-    #[test]
-    fn a_fixed_buffer_needs_no_round_trip() {
-        let wanted = |config: &TcpConfig| ReceiverRtt::new(config).is_wanted();
-        assert!(wanted(&growing()) && wanted(&linux(131_072, 6 << 20)));
-        let fixed = growing().with(|c| c.buffers.receive_buffer_max = c.buffers.receive_buffer);
-        assert!(!wanted(&fixed));
-        // Memory of subflows is judged anew however large it is.
-        assert!(wanted(&fixed.with(|c| c.buffers.receive_counts = ReceiveCounts::SubflowMemory)));
-    }
-
     /// `rcv_ssthresh` as `ss` shows it on Linux 6.18: 64,088 after the handshake, 79,474 when the first buffer of MPTCP is open
     /// (79,472 here: the kernel rounds the segment that lies in the buffer).
     #[test]
@@ -231,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_receivers_round_trip_falls_at_once_and_rises_slowly() {
-        let mut rtt = ReceiverRtt::new(&growing());
+        let mut rtt = ReceiverRtt::new(&TcpConfig::default());
         let at = SimTime::from_millis;
         for (now, echo, expected) in [(100, 0, 100), (260, 80, 110), (261, 80, 110), (350, 260, 90)] {
             rtt.on_echo(at(now), at(echo), 96);

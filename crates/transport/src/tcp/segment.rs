@@ -121,12 +121,6 @@ impl TcpSegment {
         StreamOffset(self.mptcp.mapping().map_or(self.seq.0, |dsn| dsn.0) - 1)
     }
 
-    /// The timestamp that it echoes.
-    #[inline]
-    pub fn echo(&self) -> Option<SimTime> {
-        self.timestamps.map(|timestamps| timestamps.echo).filter(|echo| !echo.is_never())
-    }
-
     /// Sequence numbers that it occupies: payload, SYN and FIN.
     #[inline]
     pub fn sequence_len(&self) -> Bytes {

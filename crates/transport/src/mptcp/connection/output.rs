@@ -13,7 +13,6 @@ use crate::mptcp::subflow::{Join, Subflow};
 use crate::packet::{Body, Packet};
 use crate::role::Role;
 use crate::seq::{Dsn, Seq};
-use crate::tcp::ranges::Range;
 use crate::tcp::segment::{Flags, TcpSegment};
 
 /// SYN retransmissions that still carry MP_CAPABLE; the next ones are plain, in case a middlebox drops the option
@@ -122,15 +121,7 @@ impl MptcpConnection {
 
     #[inline(never)]
     fn poll_subflow(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> Option<()> {
-        let before =
-            self.subflows.get(i).filter(|_| self.placement.counts_repeats()).map(|s| s.sender().nxt());
         let dsn = self.subflows.poll_transmit(now, i, packet)?;
-        if let (Some(before), Some(dsn)) = (before, dsn)
-            && let Some(segment) = packet.segment_mut().filter(|segment| segment.seq >= before)
-        {
-            let data = Range::new(dsn, dsn + Bytes(u64::from(segment.len)));
-            self.placement.note_sent(i, data, self.send.una(), &mut self.subflows);
-        }
         self.add_option(i, dsn, packet);
         self.complete(packet);
         Some(())

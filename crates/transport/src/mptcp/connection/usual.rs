@@ -36,19 +36,7 @@ impl MptcpConnection {
     /// After an event that took the general way: is the usual one open now?
     #[inline]
     pub(super) fn look_for_usual_way(&mut self) {
-        if self.placement.counts_repeats() {
-            self.look_for_end_of_repeats();
-        }
-        let counts = self.placement.counts_repeats();
-        self.usual.return_if(self.usual.is_permitted() && !counts && self.is_calm());
-    }
-
-    /// Repeats are counted until nothing is to be sent again, and nothing waits on a subflow.
-    #[cold]
-    fn look_for_end_of_repeats(&mut self) {
-        if self.send.is_calm() && self.subflows.iter().all(|s| s.sender().unsent() == 0) {
-            self.placement.end_repeats();
-        }
+        self.usual.return_if(self.usual.is_permitted() && self.is_calm());
     }
 
     /// Nothing is negotiated or signalled, nothing is to be sent again, neither end closes, and the connection lives.

@@ -26,8 +26,21 @@ impl Association {
 
     /// Asks the scheduler of concurrent transfer.
     fn ask(&mut self, now: SimTime, question: Question) -> Decision {
-        let next = self.outgoing.next_len(self.config.packet.payload);
-        self.consult(now, question, next.unwrap_or(Bytes::ZERO), Placement::pick).unwrap_or(Decision::Wait)
+        let next = self.outgoing.next_len(self.config.packet.payload).unwrap_or(Bytes::ZERO);
+        loop {
+            let decision = self.consult(now, question, next, Placement::pick).unwrap_or(Decision::Wait);
+            let room = self.room();
+            let goes_on = |placement: &mut Placement| placement.goes_on(room);
+            if decision != Decision::Wait || !self.placement.as_mut().is_some_and(goes_on) {
+                return decision;
+            }
+        }
+    }
+
+    /// Free window of the peer, and bytes in flight on all paths.
+    pub(super) fn room(&self) -> Bytes {
+        let flight = |id: PathId| self.paths.get(id).window.flight();
+        self.peer_free() + self.paths.ids().map(flight).sum()
     }
 
     /// Lets the scheduler answer about the paths as they are now, and a chunk with `len` user data.
@@ -40,15 +53,25 @@ impl Association {
     ) -> Option<T> {
         let mut placement = self.placement.take()?;
         let single = placement.needs().single_writes;
-        placement.look(self.paths.ids().map(|id| self.view(id)));
+        let room = placement.pass_room();
         let asks_about_head = question != Question::New;
+        // A pass goes by what leaves: without room at the peer nothing does.
+        let closed = single && !asks_about_head && !self.peer_has_room(len);
+        placement.look(self.paths.ids().map(|id| {
+            let view = self.view(id, room);
+            SubflowView { available: view.available && !closed, ..view }
+        }));
         let answered = answer(
             &mut placement,
             ConnectionView {
                 now,
                 question,
                 subflows: &[],
-                unassigned: if single { self.outgoing.before_last_write() } else { self.outgoing.bytes() },
+                unassigned: match single {
+                    true if !self.may_open() => Bytes::ZERO,
+                    true => self.outgoing.before_last_write(),
+                    false => self.outgoing.bytes(),
+                },
                 len: if asks_about_head { Bytes::ZERO } else { len },
                 send_window: self.peer_window.max(self.outqueue.in_flight()),
                 window_left: self.peer_unplanned(),
@@ -59,21 +82,23 @@ impl Association {
         Some(answered)
     }
 
-    fn view(&self, id: PathId) -> SubflowView {
-        let usable = self.paths.is_usable(id);
+    fn view(&self, id: PathId, room: Option<Bytes>) -> SubflowView {
+        // `sctp_med_chunk_output` takes nothing in for an inactive path, and offers it what is there nevertheless.
+        let active = self.paths.is_usable(id);
+        let usable = active || room.is_some() && self.paths.get(id).reach.is_confirmed();
         let (queued, unsent) = (self.outqueue.queued_on(id), self.outqueue.planned().bytes_on(id));
-        let available = usable && self.paths.has_room_behind(id, unsent) && self.has_share(id);
+        let available = usable && self.paths.has_room_behind(id, unsent) && self.has_share(id, room);
         let send_buffer = self.share(self.config.buffers.send);
         let view = self.paths.get(id).show(self.config.largest_chunk(), usable, available, queued);
-        SubflowView { send_window: self.peer_window, send_buffer, unsent, ..view }
+        SubflowView { send_window: self.peer_window, send_buffer, unsent, backup: !active, ..view }
     }
 
     fn share(&self, buffer: Bytes) -> Bytes {
         BufferSplit::share(buffer, self.paths.len())
     }
 
-    /// The path has not used up its share of the buffers.
-    pub(super) fn has_share(&self, id: PathId) -> bool {
+    /// The path has not used up its share of the buffers. `room`: that of the peer and its data in flight, if a pass has fixed it.
+    fn has_share(&self, id: PathId, room: Option<Bytes>) -> bool {
         let Some(cmt) = self.config.cmt else { return true };
         let flight = |id: PathId| self.paths.get(id).window.flight();
         let free = self.peer_free();
@@ -83,7 +108,7 @@ impl Association {
                 let used = self.outqueue.queued_on(id) - planned.bytes_on(id);
                 (used, self.outqueue.bytes() - planned.bytes())
             }
-            Occupancy::Flight => (flight(id), self.paths.ids().map(flight).sum()),
+            Occupancy::Flight => (flight(id), self.room() - free),
         };
         // The sender keeps nothing that an NR-SACK has acknowledged.
         let kept = if self.config.sack.non_renegable && cmt.split_by == Occupancy::Queued {
@@ -92,7 +117,7 @@ impl Association {
             Bytes::ZERO
         };
         (!cmt.split.at_sender() || used - kept <= self.share(self.config.buffers.send))
-            && (!cmt.split.at_receiver() || used <= self.share(free + all))
+            && (!cmt.split.at_receiver() || used <= self.share(room.unwrap_or(free + all)))
     }
 
     /// Chunk rescheduling: a path whose share of a buffer is filled by chunks that have arrived out of order carries the
@@ -227,7 +252,7 @@ impl Association {
         let next = |id: PathId| Some((self.outqueue.planned().first_on(id)?, id));
         // The chunk that all others wait for needs no share of the buffers.
         let may = |(tsn, id): &(Tsn, PathId)| {
-            self.paths.has_room(*id) && (*tsn == self.outqueue.first() || self.has_share(*id))
+            self.paths.has_room(*id) && (*tsn == self.outqueue.first() || self.has_share(*id, None))
         };
         self.paths.ids().filter_map(next).filter(may).min().map(|(_, id)| id)
     }

@@ -1,14 +1,16 @@
 //! Reactions to packets and deadlines.
 
 use congestion::Loss;
-use units::{Bytes, SimTime};
+use units::{Bytes, Nanos, SimTime};
 
+use super::expected::AllExpected;
 use super::{Association, window_field};
 use crate::packet::{Body, Packet, PathId};
 use crate::sctp::chunk::{Control, DataChunks, Heartbeat, Sack};
-use crate::sctp::config::{EagerSack, FastRetransmit, WindowUpdate};
+use crate::sctp::config::{FastRetransmit, WindowUpdate};
 use crate::sctp::lifecycle::CookieEffect;
 use crate::sctp::outqueue::{Fate, Sent, Special};
+use crate::sctp::path::Expected;
 use crate::sctp::placement::Placement;
 use crate::sctp::tsn::Tsn;
 use crate::sctp::window::News;
@@ -142,7 +144,7 @@ impl Association {
     fn on_data(&mut self, now: SimTime, id: PathId, data: &DataChunks, mut offset: StreamOffset) {
         let (mut fresh, mut dropped) = (Bytes::ZERO, false);
         let had_gap = self.received.has_gap();
-        let mut pieces = self.reassembly.pieces();
+        let complete = self.reassembly.ready();
         let late = data.first() < self.received.end();
         for (tsn, chunk) in data.iter() {
             let over = self.receive_window() < chunk.user_data();
@@ -151,7 +153,6 @@ impl Association {
                 dropped = true;
             } else if self.received.insert(tsn) {
                 fresh += chunk.user_data();
-                pieces += 1;
                 let before = self.reassembly.readable();
                 self.reassembly.insert(tsn, chunk, offset);
                 self.reader.delivered += self.reassembly.readable() - before;
@@ -169,33 +170,10 @@ impl Association {
         let delays = self.config.cmt.is_some_and(|cmt| cmt.delayed_ack);
         let urgent = repeated || dropped || !delays && (had_gap || self.received.has_gap());
         self.sack.on_packet(now, id, urgent);
-        // Until it is read, data that is complete counts with the overhead of its chunks.
-        let overhead = self.config.buffers.chunk_overhead * (pieces - self.reassembly.pieces());
-        self.reader.unread = (now, self.receive_window().saturating_sub(overhead));
+        self.note_complete(complete);
+        self.prepare_sack();
         self.life.on_data(self.received.next());
         self.check();
-    }
-
-    /// The SACK that leaves now; `more`: room for gap blocks that have no place in it.
-    pub(super) fn take_sack(&mut self, now: SimTime, more: &mut [u8]) -> Sack {
-        let packets = self.sack.take();
-        let window = self.receive_window();
-        // `sctp_sack_check` sends before the application reads; `sctp_user_rcvd` sends again for each eighth that frees.
-        let (arrival, before) = std::mem::replace(&mut self.reader.unread, (SimTime::NEVER, Bytes::ZERO));
-        let early = arrival == now && self.config.sack.eager == EagerSack::WithDepartures;
-        self.reader.advertised = if early { before } else { window };
-        if early && window >= self.reader.advertised + self.window_step() {
-            self.reader.unread = (now, window.min(self.reader.advertised + self.window_step()));
-            self.sack.hurry();
-        }
-        Sack {
-            next: self.received.next(),
-            window: window_field(self.reader.advertised),
-            duplicates: self.received.take_duplicates(),
-            packets: packets.min(u32::from(u8::MAX)) as u8,
-            gaps: self.received.gaps(self.config.recovers_as_freebsd().then_some(more)),
-            kept: self.config.sack.non_renegable,
-        }
     }
 
     /// SHUTDOWN acknowledges cumulatively.
@@ -259,12 +237,13 @@ impl Association {
     /// Windows of paths of which a SACK has acknowledged something.
     fn grow(&mut self, now: SimTime, news: &[PathNews]) {
         self.paths.refresh_views();
+        let idle = self.outqueue.is_empty();
         for (id, PathNews { news, flight, .. }) in self.paths.ids().zip(news) {
             let window = self.peer_window;
             let (path, siblings) = self.paths.with_siblings(id);
             if news.acked > Bytes::ZERO {
                 let srtt = path.srtt();
-                path.window.on_sack(now, *news, (*flight, srtt, window), siblings);
+                path.window.on_sack(now, *news, (*flight, srtt, window), idle, siblings);
             }
         }
     }
@@ -295,7 +274,7 @@ impl Association {
         let flight = self.paths.get(id).window.flight();
         let oldest = (flight > Bytes::ZERO).then(|| self.outqueue.oldest_on(id)).flatten();
         let mut pseudo = [None; 2];
-        if let Some(cmt) = self.config.cmt {
+        if let Some(cmt) = self.config.cmt.filter(|_| !self.keeps_expected()) {
             let first = |again: bool| {
                 self.outqueue.find(self.outqueue.first(), |sent| {
                     let outstanding = !matches!(sent.fate, Fate::Arrived | Fate::Planned);
@@ -319,6 +298,7 @@ impl Association {
     ) -> Option<(Tsn, Tsn)> {
         let mut arrived: Option<(Tsn, Tsn)> = None;
         let freebsd = self.config.recovers_as_freebsd();
+        let expected = AllExpected::new(&self.paths, self.keeps_expected());
         let Self { outqueue, paths, .. } = self;
         let mut note = |tsn: Tsn, sent: &Sent| {
             // `sctp_process_segment_range`: a gap block says nothing more of a chunk that waits to be sent again.
@@ -347,6 +327,7 @@ impl Association {
             news.news.once |= sent.transmissions == 1;
             news.cumulative |= tsn < sack.next;
             news.news.advanced |= news.pseudo.contains(&Some(tsn));
+            news.news.advanced |= expected.arrives(tsn, sent, tsn < sack.next);
             // A chunk that two paths have carried says nothing of those that either has lost. FreeBSD takes it for news of the last.
             if freebsd || sent.has_one_carrier() {
                 news.highest = news.highest.max(Some(tsn));
@@ -357,9 +338,13 @@ impl Association {
             arrived = Some(arrived.map_or((tsn, tsn), |(low, high)| (low.min(tsn), high.max(tsn))));
         };
         outqueue.acknowledge(sack.next, &mut note);
+        let mut passed = sack.next.0;
         for block in sack.gaps.blocks(sack.next, more) {
+            expected.pass(outqueue, passed..block.start.0);
             outqueue.gap_acknowledge(block, &mut note);
+            passed = block.end.0;
         }
+        expected.keep(paths);
         arrived
     }
 
@@ -440,6 +425,7 @@ impl Association {
                 (sent.again_on, sent.barred) = (again_on.or(Some(sent.path)), config.cmt.is_some());
             }
             let path = paths.get_mut(sent.path);
+            path.expected.iter_mut().for_each(Expected::seek);
             path.window.left(sent.chunk.length(), true);
             path.timer.forget(tsn);
             news[sent.path.index()].lost = true;
@@ -504,6 +490,9 @@ impl Association {
     /// T3-rtx of a path has expired (RFC 9260 section 6.3.3).
     fn on_retransmission_timeout(&mut self, now: SimTime, id: PathId) {
         let latest = self.latest_loss(now, id);
+        if self.config.recovers_as_freebsd() {
+            self.ask_again(now, id);
+        }
         if self.config.recovery.timer_defects.restarts_late()
             && self
                 .outqueue
@@ -536,6 +525,7 @@ impl Association {
         path.window.on_timeout(loss, siblings);
         path.timer.back_off();
         path.timer.stop();
+        path.expected.iter_mut().for_each(Expected::seek);
         if !probe {
             path.reach.on_error();
             self.paths.on_error();
@@ -567,6 +557,19 @@ impl Association {
         }
         // Chunks that have timed out are no fast retransmissions.
         self.fast.on_timeout(id);
+    }
+
+    /// `sctp_t3rxt_timer`: another path than the primary that has carried no new data for a timeout gets a HEARTBEAT, unless the peer
+    /// has no window. Only whole seconds count.
+    fn ask_again(&mut self, now: SimTime, id: PathId) {
+        let second = Nanos::from_secs(1).0;
+        let probes =
+            self.peer_free() == Bytes::ZERO && self.outqueue.in_flight() < self.config.packet.payload;
+        let path = self.paths.get_mut(id);
+        let waited = path.last_sent.map_or(0, |last| now.0 / second - last.0 / second);
+        if id != PathId::FIRST && !probes && Nanos::from_secs(waited) > path.timer.rto() {
+            path.reach.ask(now);
+        }
     }
 
     /// Chunks that were sent later are not lost when the timer expires: all are, but for a defect.

@@ -4,6 +4,7 @@
 //! that no packet could carry.
 //! Deviations: a packet has either retransmissions or new data. The limit of messages in the send window counts chunks of all streams.
 
+use schedulers::Occasion;
 use units::{Bytes, SimTime};
 
 use super::Association;
@@ -40,6 +41,7 @@ impl Association {
     pub fn poll_transmit(&mut self, now: SimTime, packet: &mut Packet) -> Departure {
         if std::mem::take(&mut self.opportunity) && self.life.may_send() {
             self.fast.begin();
+            self.fast.set_open(!self.config.recovers_as_freebsd() || self.may_open());
             if !matches!(self.config.window.burst, MaxBurst::WindowLimiting(_)) {
                 self.paths.begin_burst(now, self.config.window.burst, self.config.window.idle_decay);
             }
@@ -47,10 +49,12 @@ impl Association {
         self.life.progress(self.has_nothing_outstanding(), self.received.next());
         let draft = self
             .control(now)
-            .or_else(|| self.heartbeat(now))
-            .or_else(|| self.again(now))
+            .or_else(|| self.again_or_heartbeat(now))
             .or_else(|| self.new_data(now))
-            .or_else(|| self.sack_alone(now));
+            .or_else(|| self.sack_alone());
+        if let Some(draft) = draft.as_ref().filter(|draft| draft.body.data.is_empty()) {
+            self.note_control(now, draft.body.control);
+        }
         let Some(Draft { path, body, offset, again }) = draft else {
             self.outgoing.settle();
             if self.config.recovers_as_freebsd() && !self.life.is_over() {
@@ -86,12 +90,69 @@ impl Association {
     }
 
     fn new_data(&mut self, now: SimTime) -> Option<Draft> {
+        loop {
+            if let Some(draft) = self.new_data_at_once(now) {
+                return Some(draft);
+            }
+            // `sctp_lower_sosend`: each message that was written is another occasion to send.
+            let each = self.config.recovers_as_freebsd() && self.config.cmt.is_some();
+            if !(each && !self.is_exhausted() && self.fast.go_on()) {
+                return None;
+            }
+            self.fast.set_open(self.may_open());
+        }
+    }
+
+    /// The peer has a window, or nothing is on its way to it: `sctp_common_input_processing` and `sctp_lower_sosend` do not call
+    /// `sctp_chunk_output` otherwise.
+    pub(super) fn may_open(&self) -> bool {
+        self.peer_free() > Bytes::ZERO || self.outqueue.in_flight() == Bytes::ZERO
+    }
+
+    /// A control packet leaves: it takes a turn of the scheduler, all of them at an occasion to send together one.
+    fn note_control(&mut self, now: SimTime, control: Control) {
+        if !self.config.recovers_as_freebsd() || self.placement.is_none() {
+            return;
+        }
+        if !self.life.may_send() {
+            // `sctp_handle_init_ack`: the cookie waits for its answer, and is looked at twice. An INIT does not wait.
+            let turns = if matches!(control, Control::CookieEcho(_)) { 2 } else { 0 };
+            (0..turns).for_each(|_| self.tell_occasion(Occasion::ControlAlone));
+            return;
+        }
+        // A program writes when it knows of the association. A HEARTBEAT that implies the COOKIE ACK is answered after the others have left.
+        let new = self.life.established_at() == Some(now);
+        if new && matches!(control, Control::HeartbeatAck(_)) || self.fast.begins_control() {
+            let with_data = self.may_open() && !new;
+            self.tell_occasion(if with_data { Occasion::Control } else { Occasion::ControlAlone });
+        }
+    }
+
+    /// Tells the scheduler of concurrent transfer of an occasion to send.
+    fn tell_occasion(&mut self, occasion: Occasion) {
+        let room = self.room();
+        self.placement.iter_mut().for_each(|placement| placement.occasion(occasion, room));
+    }
+
+    fn new_data_at_once(&mut self, now: SimTime) -> Option<Draft> {
+        let freebsd = self.config.recovers_as_freebsd();
         if self.is_exhausted() {
+            if freebsd && self.fast.is_of_timer() && self.fast.is_silent() && self.fast.begins_new_data() {
+                self.tell_occasion(Occasion::Nothing);
+            }
             return None;
         }
         // `sctp_chunk_output`: windows are limited when retransmissions have left.
-        if self.fast.begins_new_data() && matches!(self.config.window.burst, MaxBurst::WindowLimiting(_)) {
-            self.paths.begin_burst(now, self.config.window.burst, self.config.window.idle_decay);
+        if !self.fast.opens() {
+            return None;
+        }
+        if self.fast.begins_new_data() {
+            if matches!(self.config.window.burst, MaxBurst::WindowLimiting(_)) {
+                self.paths.begin_burst(now, self.config.window.burst, self.config.window.idle_decay);
+            }
+            if self.fast.is_silent() {
+                self.tell_occasion(Occasion::Data);
+            }
         }
         self.reschedule(now).or_else(|| self.fresh(now)).or_else(|| self.head_again(now))
     }
@@ -112,6 +173,15 @@ impl Association {
         Some(draft)
     }
 
+    /// `sctp_chunk_output`: retransmissions leave before HEARTBEATs, which a timeout may cause as well.
+    fn again_or_heartbeat(&mut self, now: SimTime) -> Option<Draft> {
+        if self.config.recovers_as_freebsd() {
+            self.again(now).or_else(|| self.heartbeat(now))
+        } else {
+            self.heartbeat(now).or_else(|| self.again(now))
+        }
+    }
+
     fn heartbeat(&mut self, now: SimTime) -> Option<Draft> {
         if !self.life.may_send() {
             return None;
@@ -121,6 +191,9 @@ impl Association {
             let path = self.paths.get_mut(id);
             let rto = path.timer.rto();
             if let Some(heartbeat) = path.reach.take_heartbeat(now, rto) {
+                if !self.config.window.idle_decay {
+                    path.last_sent = Some(now);
+                }
                 return Some(Draft::control(id, tag, Control::Heartbeat(heartbeat)));
             }
         }
@@ -212,7 +285,7 @@ impl Association {
         if self.outqueue.oldest_on(id) == Some(first) {
             self.paths.get_mut(id).timer.restart(now);
         }
-        self.attach_sack(now, &mut draft);
+        self.attach_sack(&mut draft);
         draft
     }
 
@@ -234,7 +307,7 @@ impl Association {
         if draft.body.data.is_empty() {
             return None;
         }
-        self.attach_sack(now, &mut draft);
+        self.attach_sack(&mut draft);
         Some(draft)
     }
 
@@ -292,7 +365,7 @@ impl Association {
             return None;
         }
         self.note_data(now, &draft);
-        self.attach_sack(now, &mut draft);
+        self.attach_sack(&mut draft);
         Some(draft)
     }
 
@@ -312,7 +385,10 @@ impl Association {
     /// Data leaves.
     fn note_data(&mut self, now: SimTime, draft: &Draft) {
         let path = self.paths.get_mut(draft.path);
-        path.last_sent = Some(now);
+        // `sctp_med_chunk_output` notes when new data or a HEARTBEAT leaves, `sctp_chunk_retransmission` nothing.
+        if self.config.window.idle_decay || !draft.again {
+            path.last_sent = Some(now);
+        }
         let rto = path.timer.rto();
         path.reach.on_data(now, rto);
         path.stats.packets_sent += 1;
@@ -321,7 +397,7 @@ impl Association {
     }
 
     /// A SACK that waits travels with data on its path, if there is room.
-    fn attach_sack(&mut self, now: SimTime, draft: &mut Draft) {
+    fn attach_sack(&mut self, draft: &mut Draft) {
         if !self.sack.is_pending() || self.sack.path() != draft.path {
             return;
         }
@@ -329,11 +405,11 @@ impl Association {
         let gaps = self.received.gaps(self.config.recovers_as_freebsd().then_some(&mut []));
         let size = head + Bytes(4 * gaps.count() as u64);
         if draft.body.data.size() + size <= self.config.room() {
-            draft.body.control = Control::Sack(self.take_sack(now, &mut []));
+            draft.body.control = Control::Sack(self.take_sack(&mut []));
         }
     }
 
-    fn sack_alone(&mut self, now: SimTime) -> Option<Draft> {
+    fn sack_alone(&mut self) -> Option<Draft> {
         let answers = self.life.may_receive()
             || matches!(self.life.state(), State::ShutdownReceived | State::ShutdownAckSent);
         if !self.sack.is_due() || !answers {
@@ -341,7 +417,7 @@ impl Association {
         }
         let path = self.sack.path();
         let mut more = [0; MORE];
-        let sack = self.take_sack(now, &mut more);
+        let sack = self.take_sack(&mut more);
         let mut draft = Draft::control(path, self.life.peer_tag(), Control::Sack(sack));
         if more != [0; MORE] {
             draft.body.data = DataChunks::with_more(more);

@@ -40,7 +40,7 @@ impl Endpoint {
         if expected {
             self.receiver.note_timestamp(segment);
             self.sender.note_window(segment);
-            self.measure_for_buffer(now, segment);
+            self.measure_as_receiver(now, segment);
             self.receiver.on_usual_segment(now, segment);
             self.check();
         }
@@ -110,7 +110,7 @@ impl Endpoint {
         let acked = self.sender.on_ack(now, (segment, None), segment.ack + segment.window, paths);
         let mut input = Input { acked, ..Input::default() };
         if segment.len > 0 || segment.seq < self.receiver.next() {
-            self.measure_for_buffer(now, segment);
+            self.measure_as_receiver(now, segment);
             input.received = Some(if self.receiver.expects(segment) {
                 self.receiver.on_usual_segment(now, segment)
             } else {
@@ -119,16 +119,6 @@ impl Endpoint {
         }
         self.check();
         input
-    }
-
-    /// Measures the round trip by an echo, for a buffer that grows.
-    #[inline(always)]
-    pub(super) fn measure_for_buffer(&mut self, now: SimTime, segment: &TcpSegment) {
-        if self.receive_rtt.is_wanted()
-            && let Some(echo) = segment.echo()
-        {
-            self.receive_rtt.on_echo(now, echo, segment.len);
-        }
     }
 
     /// Writes the next segment while the usual way is open: data, or else an acknowledgement that is due.

@@ -207,11 +207,6 @@ impl SendSequence {
         self.check();
     }
 
-    /// Data that was given and not sent.
-    pub(super) fn unsent_mappings(&self) -> impl Iterator<Item = Range<Dsn>> {
-        self.unsent.iter().copied()
-    }
-
     /// Takes back what was given and not sent: it has no sequence numbers yet.
     pub(super) fn take_unsent(&mut self) -> impl Iterator<Item = Range<Dsn>> {
         self.end = self.end.min(self.nxt);

@@ -35,11 +35,6 @@ impl Sender {
         self.send.take_unsent()
     }
 
-    /// Data of the connection that was given and not sent.
-    pub fn unsent_mappings(&self) -> impl Iterator<Item = Range<Dsn>> {
-        self.send.unsent_mappings()
-    }
-
     /// Data of the connection that was sent and not acknowledged here, in the order of sending.
     pub fn sent_mappings(&self) -> impl Iterator<Item = Range<Dsn>> {
         self.board.iter().filter(|s| !s.fin).map(|s| Range::new(s.dsn, s.dsn + Bytes(u64::from(s.len))))
