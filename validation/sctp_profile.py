@@ -130,17 +130,27 @@ def entries(label: str, row: Row, runs: list[sctp.Figures]) -> list[str]:
     ]
 
 
-def record(program: Path | None = None) -> str:
-    """The figures of all runs as TOML."""
+def kept(row: Row, figures: dict[str, list[float]]) -> list[sctp.Figures]:
+    """Figures of the library as recorded."""
+    return [
+        {figure: figures[f"links_{figure}"][seed] for figure in row["figures"]}
+        for seed in range(row.get("links", 0))
+    ]
+
+
+def record(program: Path | None = None, library_too: bool = True) -> str:
+    """The figures of all runs as TOML; without `library_too` those of the library stay as recorded."""
     text = [
         "# Figures of each run of the profile freebsd, and of libusrsctp over the same links (`links_`).\n"
         "# Written by `make validate-sctp`."
     ]
-    program = program or sctp.build()
+    known = {} if library_too else recorded()
+    if library_too:
+        program = program or sctp.build()
     for row in rows():
         print(name(row), flush=True)
         here = [ours(row, seed) for seed in range(row["runs"])]
-        there = library(program, row)
+        there = library(program, row) if program and library_too else kept(row, known[name(row)])
         text += [f'\n["{name(row)}"]', *entries("", row, here), *entries("links_", row, there)]
     return "\n".join(text) + "\n"
 
@@ -231,11 +241,14 @@ def main() -> None:
     parser.add_argument(
         "--page", action="store_true", help="write the tables from the record, and run nothing"
     )
+    parser.add_argument(
+        "--here", action="store_true", help="run the profile alone: figures of the library stay as recorded"
+    )
     parser.add_argument("--program", type=Path, help="a program in place of that of these sources")
     options = parser.parse_args()
     if not options.page:
         sctp.RUNS.mkdir(parents=True, exist_ok=True)
-        RECORD.write_text(record(options.program), encoding="utf-8")
+        RECORD.write_text(record(options.program, not options.here), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")
     print(block(), end="")
 
