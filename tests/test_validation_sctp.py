@@ -16,15 +16,23 @@ def test_the_page_is_that_of_the_record() -> None:
 
 
 @pytest.mark.parametrize(("group", "case"), sctp.cases(), ids=lambda table: table["name"])
-def test_goodput_and_delay_are_those_of_the_reference_or_the_page_says_why(
+def test_a_figure_is_that_of_the_reference_or_has_a_cause_that_is_needed(
     group: sctp.Case, case: sctp.Case
 ) -> None:
-    if "outside" in case:
-        return
-    figures = RECORDED[sctp.name(group, case)]
-    for metric in ("goodput", "delay_mean_ms", "ratio"):
+    figures, causes = RECORDED[sctp.name(group, case)], case.get("outside", {})
+    for metric in sctp.JUDGED:
         if reference := sctp.reference_of(case, metric):
-            assert sctp.verdict(figures[metric], reference), (metric, figures[metric], reference)
+            near = bool(sctp.verdict(figures[metric], reference))
+            assert near != (metric in causes), (metric, figures[metric], reference, causes)
+
+
+@pytest.mark.parametrize(
+    ("causes", "whole", "wrong"), [({}, True, 1), ({"goodput": "known"}, True, 0), ({"ratio": "no"}, True, 2)]
+)
+def test_only_new_differences_fail(causes: dict[str, str], whole: bool, wrong: int) -> None:
+    case = {"name": "c", "reference": {"goodput": 9.0, "ratio": 1.0}, "outside": causes}
+    runs = [{"goodput": 5.0, "ratio": 1.0}]
+    assert sctp.unexpected({"name": "g"}, case, runs, whole) == wrong
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -104,13 +104,13 @@ fn goodput_shares_and_retransmissions_are_those_of_the_library() {
     }
 }
 
-/// Not explained: with `rpv2` and 1 MiB 0.44 to 0.46 % are sent again here, and 0.67, 0.63 and 0.47 % in the library over the same links.
-/// Goodput and shares are those of the library; the share of retransmissions is held where it is.
+/// Retransmissions have two levels, 0.45 to 0.47 and 0.63 to 0.67 %, here and in the library: which one is decided by an order of SACKs. The
+/// library has 0.67, 0.63 and 0.47 % over the links of these three runs.
 #[test]
-fn rpv2_with_a_large_split_buffer_sends_less_again_than_the_library() {
+fn rpv2_with_a_large_split_buffer() {
     let keys =
         format!("kind = \"cmt-sctp\"\nbuffer_split = \"both\"\ncongestion = \"rpv2\"\n{}", buffers("1MiB"));
-    near_the_library(&keys, means(false, &keys), [8.96, 0.957, 0.45]);
+    near_the_library(&keys, means(false, &keys), [9.05, 0.955, 0.59]);
 }
 
 /// One path, 256 KiB: slow start ends with every second pair of packets lost, and then each SACK that advances reports what was sent
