@@ -63,7 +63,9 @@ fn rewrite<W: Write>(inputs: &[Input], to: W) -> io::Result<(Anonymised, W)> {
     while packets.next(|packet| {
         let record = packet.record;
         let inside = datagram(record.link, record.bytes).ok().flatten();
-        let frame = inside.and_then(|inside| Some((inside, Frame::decode(inside.bytes).ok()?)));
+        let frame = inside.and_then(|inside| {
+            Some((inside, Frame::decode_of(inside.bytes, record.sent(inside.bytes)).ok()?))
+        });
         let Some((inside, frame)) = frame else {
             found.left_out += 1;
             return;

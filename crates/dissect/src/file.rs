@@ -41,6 +41,13 @@ pub(crate) struct Record<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
+impl Record<'_> {
+    /// Bytes that the datagram had of which the packet holds `found`.
+    pub(crate) fn sent(&self, found: &[u8]) -> usize {
+        (self.len as usize).saturating_sub(self.bytes.len() - found.len())
+    }
+}
+
 /// Where a capture is.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
@@ -168,7 +175,7 @@ impl Packets {
             PcapError::Eof | PcapError::Incomplete(_) | PcapError::UnexpectedEof => {
                 unreadable("the file is empty or too short".into())
             }
-            _ => unreadable("neither pcap nor pcapng".into()),
+            _ => unreadable(kind_of(input)),
         })?;
         Ok(Self {
             reader,
@@ -273,6 +280,22 @@ impl Packets {
     }
 }
 
+/// The reason why a file is no capture.
+fn kind_of(input: &Input) -> String {
+    const PACKERS: [(&[u8], &str); 3] = [
+        (&[0x1f, 0x8b], "gzip"),
+        (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
+        (&[0xfd, b'7', b'z', b'X', b'Z'], "xz"),
+    ];
+    let mut head = [0; 5];
+    let length = input.open().ok().and_then(|mut file| file.read(&mut head).ok()).unwrap_or_default();
+    let packer = PACKERS.iter().find(|(magic, _)| head[..length].starts_with(magic));
+    match packer {
+        Some((_, name)) => format!("it is compressed: unpack it with {name} -d"),
+        None => "neither pcap nor pcapng".into(),
+    }
+}
+
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file".into(),
@@ -295,7 +318,9 @@ fn packet<'a>(
     match block {
         PcapBlockOwned::LegacyHeader(header) => {
             let resolution = if header.is_nanosecond_precision() { NANOS } else { 1_000_000 };
-            interfaces.push(Interface { link: header.network.0, resolution, offset: 0 });
+            // Above them is the length of a checksum behind each frame.
+            let link = header.network.0 & 0xffff;
+            interfaces.push(Interface { link, resolution, offset: 0 });
             None
         }
         PcapBlockOwned::Legacy(packet) => {

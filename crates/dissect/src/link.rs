@@ -23,6 +23,10 @@ mod linktype {
     pub(super) const SLL2: i32 = 276;
 }
 
+/// PPP over Ethernet: a header of six bytes, and the protocol of PPP.
+const PPPOE: u16 = 0x8864;
+const PPP_IPV4: u16 = 0x0021;
+const PPP_IPV6: u16 = 0x0057;
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 /// Tags of virtual networks.
@@ -90,6 +94,10 @@ fn tagged(packet: &[u8], mut at: usize) -> Option<&[u8]> {
     loop {
         match half(packet, at)? {
             IPV4 | IPV6 => return packet.get(at + 2..),
+            PPPOE => {
+                let is_ip = matches!(half(packet, at + 8)?, PPP_IPV4 | PPP_IPV6);
+                return packet.get(at + 10..).filter(|_| is_ip);
+            }
             tag if VLAN.contains(&tag) => at += 4,
             _ => return None,
         }
@@ -114,6 +122,10 @@ mod tests {
         let macs = [0; 12];
         assert_eq!(found(1, &with(&[&macs[..], &[8, 0]].concat())), plain);
         assert_eq!(found(1, &with(&[&macs[..], &[0x88, 0xa8, 0, 1, 0x81, 0, 0, 2, 8, 0]].concat())), plain);
+        let pppoe = [&macs[..], &[0x88, 0x64, 0x11, 0, 0, 9, 0, 6, 0, 0x21]].concat();
+        assert_eq!(found(1, &with(&pppoe)), plain);
+        // The link control protocol.
+        assert_eq!(datagram(1, &with(&[&pppoe[..20], &[0xc0, 0x21]].concat())), Ok(None));
         let sll = [&[0, 4][..], &[0; 12], &[8, 0]].concat();
         assert_eq!(found(113, &with(&sll)), (ip.to_vec(), Some(Way::Out), 0));
         let sll2 = [&[0x86, 0xdd, 0, 0, 0, 0, 0, 7, 0, 1, 0, 6][..], &[0; 8]].concat();

@@ -160,7 +160,7 @@ impl Reading {
                 None
             }
         };
-        let decoded = found.map(|found| (found, Frame::decode(found.bytes)));
+        let decoded = found.map(|found| (found, Frame::decode_of(found.bytes, record.sent(found.bytes))));
         let Some((datagram, Ok(frame))) = decoded else {
             self.options.other += 1;
             let short = decoded.map_or(record.bytes.len(), |(found, _)| found.bytes.len()) < SHORT;

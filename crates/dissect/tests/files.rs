@@ -199,6 +199,44 @@ fn without_wide_numbers_a_late_capture_leaves_open_what_it_cannot_know() {
     assert_eq!(flows.column("goodput_bit_s"), Some(&trace::Data::Real(vec![None; 2])));
 }
 
+/// With offload to the interface a sender sees packets whose IP header has no length yet.
+#[test]
+fn packets_without_a_length_are_as_long_as_the_capture_says() {
+    let file = pcap(&original("two-subflows"), 101, &[], true);
+    let (mut zero, mut at) = (file.clone(), 24);
+    while at < zero.len() {
+        zero[at + 18..at + 20].fill(0);
+        at += 16 + word(&zero, at + 8) as usize;
+    }
+    assert_eq!(counted(&reading("zero", &zero)), counted(&reading("length", &file)));
+    assert_eq!(counted(&reading("length", &file)).len(), 2);
+}
+
+#[test]
+fn pppoe_and_the_length_of_a_checksum_are_read_past() {
+    let file = original("two-subflows");
+    let plain = counted(&reading("raw", &pcap(&file, 101, &[], true)));
+    let header = [&[0; 12][..], &[0x88, 0x64, 0x11, 0, 0, 9, 0, 6, 0, 0x21]].concat();
+    assert_eq!(counted(&reading("pppoe", &pcap(&file, 1, &header, true))), plain);
+    // A frame check sequence of four bytes, which the lengths of the file leave out.
+    assert_eq!(counted(&reading("fcs", &pcap(&file, 101 | 0x2400_0000, &[], true))), plain);
+}
+
+#[test]
+fn a_compressed_capture_is_told_from_no_capture() {
+    for (magic, name) in
+        [(&[0x1f, 0x8b, 8][..], "gzip"), (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"), (b"\xfd7zXZ", "xz")]
+    {
+        let found = reading(name, &[magic, &[0; 100]].concat());
+        let [problem] = found.problems() else { panic!("a word") };
+        assert_eq!(problem.reason, format!("it is compressed: unpack it with {name} -d"));
+    }
+    assert_eq!(
+        reading("text", b"no capture at all, but text").problems()[0].reason,
+        "neither pcap nor pcapng"
+    );
+}
+
 /// The third ACK and the two segments with the key of the client are missing: the numbers of the first subflow tell where
 /// those of the connection begin.
 #[test]

@@ -151,21 +151,28 @@ impl<'a> Frame<'a> {
     /// # Errors
     /// The headers are not all there, or contradict each other.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        Self::decode_of(bytes, bytes.len())
+    }
+
+    /// Reads a datagram that had `sent` bytes. Where the interface cuts it into segments its header may have no length yet, and has
+    /// none beyond 64 KiB.
+    ///
+    /// # Errors
+    /// The headers are not all there, or contradict each other.
+    pub fn decode_of(bytes: &'a [u8], sent: usize) -> Result<Self, Malformed> {
         let (ip, _) = LaxIpSlice::from_slice(bytes).map_err(|_| Malformed::Ip)?;
         let (ecn, header, total) = match &ip {
             LaxIpSlice::Ipv4(ip) => {
                 let auth = ip.extensions().auth.map_or(0, |auth| auth.slice().len());
                 let header = ip.header();
-                (header.ecn().value(), header.slice().len() + auth, usize::from(header.total_len()))
+                let total = usize::from(header.total_len());
+                (header.ecn().value(), header.slice().len() + auth, if total == 0 { sent } else { total })
             }
             LaxIpSlice::Ipv6(ip) => {
                 let extensions = ip.extensions().slice().len();
                 let payload = usize::from(ip.header().payload_length());
-                (
-                    ip.header().traffic_class() & ECN_BITS,
-                    Ipv6Header::LEN + extensions,
-                    Ipv6Header::LEN + payload,
-                )
+                let total = if payload == 0 { sent } else { Ipv6Header::LEN + payload };
+                (ip.header().traffic_class() & ECN_BITS, Ipv6Header::LEN + extensions, total)
             }
         };
         let carried = total.checked_sub(header).ok_or(Malformed::Length)?;
@@ -439,6 +446,13 @@ mod tests {
                 (tcp.seq, tcp.ack, tcp.flags, 9)
             );
             assert!({ header.options }.eq([TcpOption::Mss(1460)]));
+            // Without a length, as a packet that its interface cuts into segments.
+            let field = if six { 4..6 } else { 2..4 };
+            let mut whole = bytes[..bytes.len() - 9].to_vec();
+            whole[field].fill(0);
+            let large =
+                Frame::decode_of(&whole[..whole.len() - 5], whole.len()).expect("the header is there");
+            assert_eq!((large.payload_len, large.payload.len(), large.len), (5, 0, frame.len));
             // Cut behind the header: the lengths stay.
             let cut = Frame::decode(&bytes[..bytes.len() - 14]).expect("the header is there");
             assert_eq!((cut.payload_len, cut.payload.len(), cut.len), (5, 0, frame.len));
