@@ -484,6 +484,7 @@ fn tcp(keys: &Table) -> Option<TcpConfig> {
         sending: fields!(keys => SendingConfig {
             nagle, minshall, pacing,
             pacing_rule: keys.read("pacing_rule").unwrap_or_default(),
+            quantum_rule: keys.read("quantum_rule").unwrap_or_default(),
         }),
         buffers: fields!(keys => BufferConfig {
             send_buffer: send_buffer(keys)?,

@@ -6,8 +6,8 @@
 use congestion::SsthreshFrom;
 use transport::AbortForm;
 use transport::config::{
-    AckPushed, CwndCounts, FlightAfterTimeout, IdleRestart, LossMeans, PacingRule, PrrRule, Reassembly,
-    ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule, UndoRule,
+    AckPushed, CwndCounts, FlightAfterTimeout, IdleRestart, LossMeans, PacingRule, PrrRule, QuantumRule,
+    Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule, UndoRule,
 };
 use transport::sctp::config::{
     BufferSplit, EagerSack, FastRetransmit, InitialWindow, Occupancy, Reductions, RetransmissionPolicy,
@@ -70,11 +70,12 @@ words! {
     }
     Reassembly { "separate" => Self::Separate, "joint" => Self::Joint }
     RtoFloor { "total" => Self::Total, "variance" => Self::Variance }
-    RtoRule { "rfc" => Self::Rfc, "ns3" => Self::Ns3 }
+    RtoRule { "rfc" => Self::Rfc, "ns3" => Self::Ns3, "linux" => Self::Linux }
     SsthreshFrom { "flight" => Self::Flight, "cwnd" => Self::Cwnd }
     CwndCounts { "bytes" => Self::Bytes, "segments" => Self::Segments }
     AckPushed { "never" => Self::Never, "short" => Self::Short, "any" => Self::Any }
     PacingRule { "ideal" => Self::Ideal, "linux" => Self::Linux }
+    QuantumRule { "none" => Self::None, "linux" => Self::Linux }
     UndoRule { "never" => Self::Never, "linux" => Self::Linux }
     PrrRule { "rfc" => Self::Rfc, "linux" => Self::Linux }
     FlightAfterTimeout { "retransmitted" => Self::Retransmitted, "outstanding" => Self::Outstanding }

@@ -140,6 +140,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "undo_rule", "flow.upload.transport.undo_rule", "never"),
     ("transport", "prr_rule", "flow.upload.transport.prr_rule", "rfc"),
     ("transport", "pacing_rule", "flow.upload.transport.pacing_rule", "ideal"),
+    ("transport", "quantum_rule", "flow.upload.transport.quantum_rule", "none"),
     ("transport", "dupthresh", "flow.upload.transport.dupthresh", "4"),
     ("transport", "limited_transmit", "flow.upload.transport.limited_transmit", "false"),
     ("transport", "nagle", "flow.upload.transport.nagle", "false"),

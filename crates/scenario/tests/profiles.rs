@@ -9,9 +9,9 @@ use scenario::model::Transport;
 use scenario::profiles;
 use transport::config::{
     AckConfig, AckPushed, BufferConfig, ConnectionBuffer, CwndCounts, FlightAfterTimeout, IdleRestart,
-    LossMeans, OptionConfig, PacingRule, PrrRule, ReceiveCounts, RecoveryConfig, RecoveryKind, Reinjection,
-    Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig,
-    TimerConfig, UndoRule, WindowConfig,
+    LossMeans, OptionConfig, PacingRule, PrrRule, QuantumRule, ReceiveCounts, RecoveryConfig, RecoveryKind,
+    Reinjection, Reliability, RtoConfig, RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig,
+    TcpConfig, TimerConfig, UndoRule, WindowConfig,
 };
 use transport::sctp::SctpConfig;
 use transport::sctp::config::{
@@ -63,7 +63,7 @@ fn linux() {
             flight_limit: Bytes::MAX,
         },
         timers: TimerConfig {
-            rto: rto(1000, 200, 120_000, 1, RtoFloor::Variance),
+            rto: RtoConfig { estimator: RtoRule::Linux, ..rto(1000, 200, 120_000, 1, RtoFloor::Variance) },
             syn_retries: 6,
             retries: 15,
         },
@@ -81,7 +81,13 @@ fn linux() {
             multiple_fast_retransmits: false,
             flight_after_timeout: FlightAfterTimeout::Retransmitted,
         },
-        sending: SendingConfig { pacing: false, pacing_rule: PacingRule::Linux, nagle: true, minshall: true },
+        sending: SendingConfig {
+            pacing: false,
+            pacing_rule: PacingRule::Linux,
+            quantum_rule: QuantumRule::Linux,
+            nagle: true,
+            minshall: true,
+        },
         buffers: BufferConfig {
             receive_buffer: Bytes(131_072),
             receive_buffer_max: Bytes(6 << 20),
@@ -179,6 +185,7 @@ fn ns3() {
         sending: SendingConfig {
             pacing: false,
             pacing_rule: PacingRule::Ideal,
+            quantum_rule: QuantumRule::None,
             nagle: false,
             minshall: false,
         },
@@ -231,6 +238,7 @@ fn opnet2007() {
         sending: SendingConfig {
             pacing: false,
             pacing_rule: PacingRule::Ideal,
+            quantum_rule: QuantumRule::None,
             nagle: false,
             minshall: false,
         },
@@ -287,6 +295,7 @@ fn rfc() {
         sending: SendingConfig {
             pacing: false,
             pacing_rule: PacingRule::Ideal,
+            quantum_rule: QuantumRule::None,
             nagle: true,
             minshall: false,
         },
@@ -338,6 +347,7 @@ fn space(ack: AckConfig, reliability: Reliability, loss_means: LossMeans) -> Tcp
         sending: SendingConfig {
             pacing: true,
             pacing_rule: PacingRule::Ideal,
+            quantum_rule: QuantumRule::None,
             nagle: false,
             minshall: false,
         },
@@ -492,9 +502,9 @@ fn each_is_complete_and_listed() {
     );
     for profile in &all {
         assert!(!profile.summary.is_empty() && !profile.source.is_empty(), "{}", profile.name);
-        // All keys of TCP; only `receive_buffer_max`, `prr_rule`, `pacing_rule`, `ack_pushed`, `cwnd_counts` and `undo_rule` may be missing. Then what differs for subflows.
+        // All keys of TCP; only `receive_buffer_max` and what asks for a rule of Linux may be missing. Then what differs for subflows.
         let plain = profile.values.iter().filter(|(key, _)| !key.contains('.')).count();
-        assert!((39..=46).contains(&plain), "{}: {plain}", profile.name);
+        assert!((39..=48).contains(&plain), "{}: {plain}", profile.name);
         let multipath = profile.values.iter().any(|(key, _)| key == "mptcp.scheduler");
         assert_eq!(multipath, !["scps", "stp"].contains(&profile.name), "{}", profile.name);
     }

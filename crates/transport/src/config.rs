@@ -140,6 +140,18 @@ pub struct SendingConfig {
     pub pacing: bool,
     /// Which bytes its rates count.
     pub pacing_rule: PacingRule,
+    /// Whether segments wait for others of their send quantum.
+    pub quantum_rule: QuantumRule,
+}
+
+/// When a segment leaves that the windows have room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QuantumRule {
+    /// At once.
+    #[default]
+    None,
+    /// Linux: with less room than a send quantum it waits for the next ACK, if that is about to come (`tcp_tso_should_defer`).
+    Linux,
 }
 
 /// Which bytes the rates of a sender count.
@@ -229,6 +241,8 @@ pub enum RtoRule {
     /// ns-3.19: gains of a tenth, the first deviation is the first sample, both terms in whole milliseconds rounded
     /// down, no granularity; every partial ACK restarts the timer.
     Ns3,
+    /// Linux: the largest mean deviation of each round trip counts, and fades by a quarter per round trip (`tcp_rtt_estimator`).
+    Linux,
 }
 
 /// Forms of Proportional Rate Reduction.

@@ -179,3 +179,27 @@ fn a_lost_retransmission_leaves_again() {
          310 = timeouts 0 recoveries 1",
     );
 }
+
+/// New data puts the probe off to one timeout after the oldest segment left at most, an ACK to one timeout from then on
+/// (`tcp_schedule_loss_probe` of Linux).
+#[test]
+fn a_probe_waits_no_longer_than_the_timeout_of_the_oldest_segment() {
+    let config = setups::tcp().with(|c| c.recovery.kind = RecoveryKind::Rack);
+    setups::established(&config, "newreno", 400).play(
+        " 400 write s1
+          400 > . s0..s1
+          800 < . ack s1
+          800 write s1
+          800 > . s1..s2
+         1200 < . ack s2
+         1200 write s1
+         1200 > . s2..s3
+         1600 < . ack s3
+         1600 = srtt 400 rttvar 84.375
+         1600 write s1
+         1600 > . s3..s4
+         1900 write s1
+         1900 > . s4..s5
+         2337.5 > . s4..s5 again",
+    );
+}

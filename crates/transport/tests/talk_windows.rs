@@ -2,7 +2,7 @@
 //! windows, persist), RFC 7323 (scaling, timestamps), RFC 2018 and 2883 (SACK), sizes on the wire.
 
 use testkit::{Duo, Talk, Wire, setups};
-use transport::config::{AckConfig, CwndCounts, RecoveryKind, SendBuffer, TcpConfig};
+use transport::config::{AckConfig, CwndCounts, QuantumRule, RecoveryKind, SendBuffer, TcpConfig};
 use units::{Bytes, Nanos, SimTime};
 
 fn tcp() -> TcpConfig {
@@ -438,4 +438,23 @@ fn beyond_the_window_there_is_nothing_on_a_subflow_or_behind_a_limit() {
         assert_eq!(beyond.len(), 1);
         assert_eq!(beyond[0] > 0.0, passes, "{beyond:?}");
     }
+}
+
+/// Room for less than a quantum, two segments at this rate, waits for the next ACK while that is near: 1 ms from the last transmission on
+/// one segment leaves. `tcp_tso_should_defer` of Linux.
+#[test]
+fn room_for_less_than_a_send_quantum_waits_for_the_next_ack() {
+    let gathering = |rule| {
+        let config = tcp().with(|c| {
+            c.sending.quantum_rule = rule;
+            c.window.initial_window = 12;
+            c.window.initial_ssthresh = Bytes(12 * 1460);
+        });
+        let mut talk = setups::established(&config, "newreno", 100);
+        talk.play("100 write s20\n100 > . s0..s12\n200 < . ack s1\n200 > . s12..s13");
+        talk
+    };
+    gathering(QuantumRule::Linux).play("200.5 < . ack s2\n200.6 < . ack s3\n200.6 > . s13..s15");
+    gathering(QuantumRule::Linux).play("201.5 < . ack s2\n201.5 > . s13..s14");
+    gathering(QuantumRule::None).play("200.5 < . ack s2\n200.5 > . s13..s14");
 }

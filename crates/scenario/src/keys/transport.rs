@@ -2,8 +2,8 @@
 
 use congestion::SsthreshFrom;
 use transport::config::{
-    AckPushed, CwndCounts, FlightAfterTimeout, IdleRestart, LossMeans, PacingRule, PrrRule, Reassembly,
-    ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule, UndoRule,
+    AckPushed, CwndCounts, FlightAfterTimeout, IdleRestart, LossMeans, PacingRule, PrrRule, QuantumRule,
+    Reassembly, ReceiveCounts, ReinjectOn, Reinjection, RtoFloor, RtoRule, UndoRule,
 };
 use transport::sctp::config::{
     BufferSplit, EagerSack, FastRetransmit, Occupancy, Reductions, RetransmissionPolicy, TimerDefects,
@@ -182,7 +182,8 @@ pub(crate) static TRANSPORT: Section = Section {
             name: "rto_estimator",
             kind: words(RtoRule::WORDS),
             default: Fallback::Profile,
-            doc: "RFC 6298 if absent; `ns3`: as ns-3.19, in whole milliseconds, and every partial ACK restarts the timer",
+            doc: "RFC 6298 if absent; `linux`: the largest deviation of a round trip counts, and fades by a quarter per round trip; `ns3`: as \
+                  ns-3.19, in whole milliseconds, and every partial ACK restarts the timer",
             only: &["tcp", "mptcp"],
         },
         tcp("syn_retries", integer(0, 255), "SYN retransmissions before the attempt is given up"),
@@ -258,6 +259,14 @@ pub(crate) static TRANSPORT: Section = Section {
             default: Fallback::Profile,
             doc: "payload leaves at the rate, segment by segment, or as in Linux: MPTCP paces faster by what its options take of a \
                   segment, and BBR has room for units of several segments; the former if absent",
+            only: &["tcp", "mptcp"],
+        },
+        Key {
+            name: "quantum_rule",
+            kind: words(QuantumRule::WORDS),
+            default: Fallback::Profile,
+            doc: "a segment leaves as soon as the windows have room, or as in Linux waits for more room if that is less than a send quantum \
+                  and the next ACK is about to come; the former if absent",
             only: &["tcp", "mptcp"],
         },
         both("dupthresh", integer(1, 1000), "duplicate ACKs, or missing reports of SCTP, that mean a loss"),

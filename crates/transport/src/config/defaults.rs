@@ -87,7 +87,13 @@ impl Default for RecoveryConfig {
 impl Default for SendingConfig {
     /// Every segment leaves as soon as it may.
     fn default() -> Self {
-        Self { nagle: false, minshall: false, pacing: false, pacing_rule: PacingRule::Ideal }
+        Self {
+            nagle: false,
+            minshall: false,
+            pacing: false,
+            pacing_rule: PacingRule::Ideal,
+            quantum_rule: QuantumRule::None,
+        }
     }
 }
 

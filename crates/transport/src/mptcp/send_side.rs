@@ -411,12 +411,12 @@ impl SendSide {
 
     /// Size of the send buffer: by the sum of the congestion windows, or by the send buffers of the subflows.
     fn buffer_size(&self, subflows: &Subflows) -> Bytes {
-        let open = subflows.iter().filter(|s| s.may_send());
         match self.tcp.buffers.send_buffer {
             SendBuffer::Expand { connection: ConnectionBuffer::Sum, .. } => {
-                open.fold(CONNECTION_BUFFER, |sum, s| sum + s.expanded_send_buffer(&self.tcp))
+                subflows.iter().fold(CONNECTION_BUFFER, |sum, s| sum + s.send_buffer_share(&self.tcp))
             }
             _ => {
+                let open = subflows.iter().filter(|s| s.may_send());
                 let windows = || open.map(|s| s.sender().controlled_cwnd()).sum();
                 send_buffer(&self.tcp, windows, self.buffer)
             }

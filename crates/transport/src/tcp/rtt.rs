@@ -1,11 +1,13 @@
 //! Round-trip time estimation and the retransmission timeout (RFC 6298).
 //!
-//! Deviation: samples are exact to the nanosecond; the clock granularity G enters the timeout only. ns-3.19 reckons
-//! otherwise: [`RtoRule::Ns3`].
+//! Deviation: samples are exact to the nanosecond; the clock granularity G enters the timeout only. ns-3.19 and Linux reckon
+//! otherwise: [`RtoRule::Ns3`], [`RtoRule::Linux`].
 
 use units::{Nanos, SimTime};
 
+use super::ranges::Range;
 use crate::config::{RtoConfig, RtoFloor, RtoRule};
+use crate::seq::Seq;
 
 /// SRTT, RTTVAR and RTO of one path.
 #[derive(Clone, Debug)]
@@ -13,6 +15,8 @@ pub struct RttEstimator {
     config: RtoConfig,
     srtt: Option<Nanos>,
     rttvar: Nanos,
+    /// What the timeout has beside SRTT under the rule of Linux.
+    peak: PeakDeviation,
     latest: Nanos,
     /// RTO before back-off.
     rto: Nanos,
@@ -33,6 +37,7 @@ impl RttEstimator {
             config,
             srtt: None,
             rttvar: Nanos::ZERO,
+            peak: PeakDeviation::NONE,
             latest: Nanos::ZERO,
             rto: config.initial,
             min: WindowedMin::EMPTY,
@@ -41,7 +46,16 @@ impl RttEstimator {
         }
     }
 
-    /// Takes in a sample measured at `now`.
+    /// Takes in a sample measured at `now`, while `outstanding` has no acknowledgement.
+    #[inline(always)]
+    pub fn sample_beside(&mut self, now: SimTime, r: Nanos, outstanding: Range<Seq>) {
+        if self.config.estimator == RtoRule::Linux {
+            self.peak.sample(self.srtt, r, outstanding, self.config.min);
+        }
+        self.sample(now, r);
+    }
+
+    /// The same where the sequence numbers do not matter.
     #[inline(always)]
     pub fn sample(&mut self, now: SimTime, r: Nanos) {
         self.latest = r;
@@ -76,7 +90,10 @@ impl RttEstimator {
             let whole = |time: Nanos| Nanos::from_millis(time.0 / Nanos::from_millis(1).0);
             return (whole(srtt) + whole(self.rttvar) * 4).max(self.config.min).min(self.config.max);
         }
-        let variance = self.config.granularity.max(self.rttvar * 4);
+        let variance = match self.config.estimator {
+            RtoRule::Linux => self.peak.variance,
+            _ => self.config.granularity.max(self.rttvar * 4),
+        };
         let rto = match self.config.floor {
             RtoFloor::Total => (srtt + variance).max(self.config.min),
             RtoFloor::Variance => srtt + variance.max(self.config.min),
@@ -120,6 +137,45 @@ impl RttEstimator {
     /// Mean of all samples.
     pub fn mean(&self) -> Option<Nanos> {
         (self.samples > 0).then(|| Nanos((self.sum / u128::from(self.samples)) as u64))
+    }
+}
+
+/// The deviation that the timeout of Linux allows for: the largest of a round trip, which fades by a quarter per round trip.
+///
+/// Source: Linux, `tcp_rtt_estimator` in net/ipv4/tcp_input.c.
+#[derive(Clone, Copy, Debug)]
+struct PeakDeviation {
+    /// Four times the mean deviation. A sample below SRTT lowers it slowly, and hardly ever raises it.
+    mean: Nanos,
+    /// The largest `mean` of the round.
+    largest: Nanos,
+    /// The timeout beside SRTT.
+    variance: Nanos,
+    /// The round ends when this is acknowledged.
+    round: Seq,
+}
+
+impl PeakDeviation {
+    const NONE: Self = Self { mean: Nanos::ZERO, largest: Nanos::ZERO, variance: Nanos::ZERO, round: Seq(0) };
+
+    fn sample(&mut self, srtt: Option<Nanos>, r: Nanos, outstanding: Range<Seq>, least: Nanos) {
+        let Some(srtt) = srtt else {
+            let variance = (r * 2).max(least);
+            *self = Self { mean: r * 2, largest: variance, variance, round: outstanding.end };
+            return;
+        };
+        let (error, part) = (srtt.0.abs_diff(r.0), self.mean.0 / 4);
+        let rise = error.saturating_sub(part);
+        self.mean = Nanos(self.mean.0 - part.saturating_sub(error) + if r < srtt { rise / 8 } else { rise });
+        if self.mean > self.largest {
+            self.largest = self.mean;
+            self.variance = self.variance.max(self.mean);
+        }
+        if outstanding.start > self.round {
+            self.variance = Nanos(self.variance.0 - (self.variance.0 - self.largest.0) / 4);
+            (self.largest, self.round) = (least, outstanding.end);
+        }
+        debug_assert!(self.variance >= self.largest && self.largest >= least, "{self:?}");
     }
 }
 
@@ -212,6 +268,26 @@ mod tests {
             rtt.sample(SimTime::ZERO, steady);
         }
         assert_eq!(rtt.rto(0), Nanos::from_millis(1180));
+    }
+
+    /// Worked out by hand from `tcp_rtt_estimator`: the first deviation is twice the sample, fades once per round, and grows at once.
+    #[test]
+    fn the_largest_deviation_of_a_round_fades_by_a_quarter() {
+        let least = config(Nanos::from_millis(200), Nanos::from_millis(1), RtoFloor::Variance);
+        let mut rtt = RttEstimator::new(RtoConfig { estimator: RtoRule::Linux, ..least });
+        let steps = [
+            (600, 1..11, 1_800_000),
+            (600, 12..22, 1_800_000),
+            (600, 23..33, 1_668_750),
+            (700, 24..34, 1_681_250),
+            (100, 25..35, 548_438 + 1_068_750),
+            (1_900, 26..36, 717_383 + 1_840_088),
+        ];
+        for (sample, outstanding, micros) in steps {
+            let outstanding = Range::new(Seq(outstanding.start), Seq(outstanding.end));
+            rtt.sample_beside(SimTime::ZERO, Nanos::from_millis(sample), outstanding);
+            assert_eq!((rtt.rto(0).0 + 500) / 1000, micros, "after {sample} ms");
+        }
     }
 
     #[test]

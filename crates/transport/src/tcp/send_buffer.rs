@@ -14,6 +14,9 @@ pub fn send_buffer_for(cwnd: Bytes) -> Bytes {
 /// Bytes that the send buffer of an MPTCP connection has beside those of its subflows: the first value of tcp_wmem.
 pub const CONNECTION_BUFFER: Bytes = Bytes(4096);
 
+/// Send buffer of a subflow whose SYN has no answer: the second value of tcp_wmem.
+pub const CONNECTING_BUFFER: Bytes = Bytes(16 * 1024);
+
 /// The send buffer for congestion windows of together `cwnd` bytes (choice D-32), or what it has been expanded to.
 pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: ExpandedBuffer) -> Bytes {
     match config.buffers.send_buffer {

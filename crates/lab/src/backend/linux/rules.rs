@@ -73,6 +73,7 @@ const FLOW_RULES: &[Rule] = &[
     LOSS_MEANS,
     NAGLE,
     PACING,
+    QUANTUM_RULE,
     RECEIVE_COUNTS,
     SEND_BUFFER,
     UNSENT_LIMIT,
@@ -126,7 +127,7 @@ pub(super) const RTO_MIN: Rule = rule("transport.rto_min", "\"200ms\"");
 pub(super) const RTO_MAX: Rule = rule("transport.rto_max", "\"120s\"");
 pub(super) const RTO_GRANULARITY: Rule = rule("transport.rto_granularity", "\"1ms\"");
 pub(super) const RTO_FLOOR: Rule = rule("transport.rto_floor", "\"variance\"");
-pub(super) const RTO_ESTIMATOR: Rule = rule("transport.rto_estimator", "\"rfc\"");
+pub(super) const RTO_ESTIMATOR: Rule = rule("transport.rto_estimator", "\"linux\"");
 pub(super) const ACK_EVERY: Rule = rule("transport.ack_every", "2");
 pub(super) const ACK_DELAY: Rule = rule("transport.ack_delay", "\"40ms\"");
 pub(super) const QUICK_ACKS: Rule = rule("transport.quick_acks", "16");
@@ -145,6 +146,7 @@ pub(super) const FLIGHT_AFTER_TIMEOUT: Rule = rule("transport.flight_after_timeo
 pub(super) const LOSS_MEANS: Rule = rule("transport.loss_means", "\"congestion\"");
 pub(super) const NAGLE: Rule = rule("transport.nagle", "true with `minshall`, or false");
 pub(super) const PACING: Rule = rule("transport.pacing", "false; bbr paces itself");
+pub(super) const QUANTUM_RULE: Rule = rule("transport.quantum_rule", "\"linux\"");
 pub(super) const RECEIVE_COUNTS: Rule = rule("transport.receive_counts", "\"memory\" or \"subflow-memory\"");
 pub(super) const SEND_BUFFER: Rule = rule("transport.send_buffer", "\"expand\"");
 pub(super) const UNSENT_LIMIT: Rule = rule("transport.unsent_limit", "\"unlimited\"");

@@ -9,8 +9,8 @@ use scenario::Part;
 use scenario::model::Choice;
 use transport::config::{
     AckConfig, AckPushed, BufferConfig, ConnectionBuffer, CwndCounts, FlightAfterTimeout, IdleRestart,
-    LossMeans, OptionConfig, PrrRule, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor,
-    RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, UdpConfig, UndoRule,
+    LossMeans, OptionConfig, PrrRule, QuantumRule, RecoveryConfig, RecoveryKind, Reliability, RtoConfig,
+    RtoFloor, RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, UdpConfig, UndoRule,
     WindowConfig,
 };
 use units::{Bytes, Nanos};
@@ -70,9 +70,10 @@ pub(super) fn settings(part: Part, tcp: &TcpConfig, refused: &mut Refusals) -> (
     settings.extend(timer(part, *timers, refused));
     acknowledgements(part, *ack, refused);
     repair(part, *recovery, refused);
-    let SendingConfig { nagle, minshall, pacing, pacing_rule: _ } = *sending;
+    let SendingConfig { nagle, minshall, pacing, pacing_rule: _, quantum_rule } = *sending;
     refused.unless(minshall || !nagle, part, rules::NAGLE);
     refused.unless(!pacing, part, rules::PACING);
+    refused.unless(quantum_rule == QuantumRule::Linux, part, rules::QUANTUM_RULE);
     let (receive_buffer, sizes) = buffer_sizes(part, *buffers, refused);
     settings.extend(sizes);
     let options = if timestamps { TIMESTAMPS } else { 0 };
@@ -111,7 +112,7 @@ fn timer(part: Part, timers: TimerConfig, refused: &mut Refusals) -> [(&'static 
     refused.unless(max == Nanos::from_secs(120), part, rules::RTO_MAX);
     refused.unless(granularity == Nanos::from_millis(1), part, rules::RTO_GRANULARITY);
     refused.unless(floor == RtoFloor::Variance, part, rules::RTO_FLOOR);
-    refused.unless(estimator == RtoRule::Rfc, part, rules::RTO_ESTIMATOR);
+    refused.unless(estimator == RtoRule::Linux, part, rules::RTO_ESTIMATOR);
     [("net/ipv4/tcp_syn_retries", syn_retries.to_string()), ("net/ipv4/tcp_retries2", retries.to_string())]
 }
 

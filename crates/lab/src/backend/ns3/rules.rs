@@ -62,6 +62,7 @@ const FLOW_RULES: &[Rule] = &[
     RECOVERY,
     PRR_RULE,
     PACING,
+    QUANTUM_RULE,
     LOSS_MEANS,
     MULTIPLE_FAST_RETRANSMITS,
     FLIGHT_AFTER_TIMEOUT,
@@ -111,6 +112,7 @@ pub(super) const RECOVERY: Rule =
 pub(super) const UNDO_RULE: Rule = rule("transport.undo_rule", "\"never\"");
 pub(super) const PRR_RULE: Rule = rule("transport.prr_rule", "\"rfc\"");
 pub(super) const PACING: Rule = rule("transport.pacing", "false");
+pub(super) const QUANTUM_RULE: Rule = rule("transport.quantum_rule", "\"none\"");
 pub(super) const LOSS_MEANS: Rule = rule("transport.loss_means", "\"congestion\"");
 pub(super) const MULTIPLE_FAST_RETRANSMITS: Rule = rule("transport.multiple_fast_retransmits", "false");
 pub(super) const FLIGHT_AFTER_TIMEOUT: Rule = rule("transport.flight_after_timeout", "\"retransmitted\"");

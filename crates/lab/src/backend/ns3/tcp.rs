@@ -6,8 +6,8 @@ use scenario::Part;
 use scenario::model::{Choice, Transport};
 use transport::config::{
     AckConfig, AckPushed, BufferConfig, CwndCounts, FlightAfterTimeout, IdleRestart, LossMeans, OptionConfig,
-    PrrRule, ReceiveCounts, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor, RtoRule,
-    SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, UndoRule, WindowConfig,
+    PrrRule, QuantumRule, ReceiveCounts, RecoveryConfig, RecoveryKind, Reliability, RtoConfig, RtoFloor,
+    RtoRule, SegmentConfig, SendBuffer, SendingConfig, TcpConfig, TimerConfig, UndoRule, WindowConfig,
 };
 use units::{Bytes, Nanos};
 
@@ -41,9 +41,10 @@ pub(super) fn attributes(part: Part, transport: &Transport, refused: &mut Refusa
     refused.unless(header == Bytes(40), part, rules::HEADER);
     refused.unless(overhead == Bytes(2), part, rules::OVERHEAD);
     // Without Nagle's algorithm Minshall's variant has no effect.
-    let SendingConfig { nagle, minshall: _, pacing, pacing_rule: _ } = *sending;
+    let SendingConfig { nagle, minshall: _, pacing, pacing_rule: _, quantum_rule } = *sending;
     refused.unless(!nagle, part, rules::NAGLE);
     refused.unless(!pacing, part, rules::PACING);
+    refused.unless(quantum_rule == QuantumRule::None, part, rules::QUANTUM_RULE);
     let mut attributes = vec![
         ("PointToPointNetDevice::Mtu", (mss.0 + HEADERS).to_string()),
         ("TcpSocket::SegmentSize", mss.0.to_string()),

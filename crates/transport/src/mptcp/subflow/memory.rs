@@ -1,8 +1,10 @@
-//! The receive buffer of a subflow.
+//! The buffers of a subflow.
 
 use units::Bytes;
 
-use super::Subflow;
+use super::{Join, Subflow};
+use crate::config::TcpConfig;
+use crate::tcp::send_buffer::CONNECTING_BUFFER;
 
 impl Subflow {
     /// A segment of `len` bytes has brought something new, and the connection has a receive buffer of `size`: the window may
@@ -30,5 +32,16 @@ impl Subflow {
     /// The rest of the window that the last segment of this subflow told. Data of other subflows takes nothing of it.
     pub(in crate::mptcp) fn told_window(&self) -> Bytes {
         self.told.saturating_since(self.endpoint.receiver().next())
+    }
+
+    /// What its send buffer adds to that of the connection: of a join the first size while it connects (the second value of tcp_wmem), and
+    /// all of it from the SYN/ACK on (`__mptcp_sync_sndbuf`), though data waits for the fourth ACK.
+    pub(in crate::mptcp) fn send_buffer_share(&self, tcp: &TcpConfig) -> Bytes {
+        match self.join {
+            Join::SynSent(_) if self.is_alive() => CONNECTING_BUFFER,
+            Join::AwaitingThirdAck { .. } => Bytes::ZERO,
+            _ if self.endpoint.is_established() => self.expanded_send_buffer(tcp),
+            _ => Bytes::ZERO,
+        }
     }
 }

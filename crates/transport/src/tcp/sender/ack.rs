@@ -171,7 +171,7 @@ impl Sender {
             (false, _) => sacked,
         };
         let sample = now.since(sent_at?);
-        self.rtt.sample(now, sample);
+        self.rtt.sample_beside(now, sample, self.unacked_range());
         Some(sample)
     }
 

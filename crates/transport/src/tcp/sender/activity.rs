@@ -37,6 +37,8 @@ pub(super) struct Activity {
     limit: Limit,
     /// When the first segment of the present unit left, and how many had left before it.
     unit: (SimTime, u64),
+    /// When a send quantum was begun, and how many segments of it are left.
+    granted: (SimTime, u64),
 }
 
 impl Activity {
@@ -50,6 +52,7 @@ impl Activity {
             until: Seq(0),
             limit: Limit::Application,
             unit: (SimTime::NEVER, 0),
+            granted: (SimTime::NEVER, 0),
         }
     }
 
@@ -83,6 +86,19 @@ impl Activity {
     #[inline]
     pub(super) fn end_unit(&mut self) {
         self.unit.1 = self.stats.segments_sent;
+    }
+
+    /// A send quantum begins, of `more` segments beside the next.
+    pub(super) fn grant(&mut self, now: SimTime, more: u64) {
+        self.granted = (now, more);
+    }
+
+    /// The next segment belongs to the quantum that was begun now.
+    #[inline]
+    pub(super) fn take_granted(&mut self, now: SimTime) -> bool {
+        let belongs = self.granted.0 == now && self.granted.1 > 0;
+        self.granted.1 -= u64::from(belongs);
+        belongs
     }
 
     /// A timeout.

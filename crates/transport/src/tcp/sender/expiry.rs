@@ -159,7 +159,7 @@ impl Sender {
         let partial =
             self.recovery.phase() == Phase::Recovery && self.detector.kind() == Detection::DuplicateAcks;
         let repeated = self.recovery.note_partial(partial);
-        if !(repeated && self.config.timers.rto.estimator == RtoRule::Rfc) {
+        if !(repeated && self.config.timers.rto.estimator != RtoRule::Ns3) {
             self.restart_retransmission_timer(now);
         }
         self.plan_probe(now);
@@ -172,7 +172,8 @@ impl Sender {
             self.restart_retransmission_timer(now);
         }
         if new_data {
-            self.plan_probe(now);
+            let plan = self.probe_plan_after_send(now);
+            self.detector.plan_probe(now, &self.board, &self.rtt, &plan);
         }
         if self.policy.is_some() {
             self.count_for_policy(now);
@@ -203,6 +204,25 @@ impl Sender {
     #[inline(always)]
     pub(super) fn plan_calm_probe(&mut self, now: SimTime) {
         self.detector.plan_calm_probe(now, &self.board, &self.rtt, &self.probe_plan());
+    }
+
+    /// New data left on the usual way.
+    #[inline(always)]
+    pub(super) fn plan_calm_probe_after_send(&mut self, now: SimTime) {
+        let plan = self.probe_plan_after_send(now);
+        self.detector.plan_calm_probe(now, &self.board, &self.rtt, &plan);
+    }
+
+    /// The probe comes no later than one timeout after the oldest segment left, if that is not over (`tcp_rto_delta_us` in
+    /// `tcp_schedule_loss_probe`); RFC 8985 section 7.2 knows only the timer, which starts anew with each ACK.
+    #[inline(always)]
+    fn probe_plan_after_send(&self, now: SimTime) -> ProbePlan {
+        let mut plan = self.probe_plan();
+        let oldest = self.board.front().map(|segment| segment.sent_at + self.rtt.rto(self.timer.backoff()));
+        if let Some(at) = oldest.filter(|at| *at > now) {
+            plan.retransmission = plan.retransmission.min(at);
+        }
+        plan
     }
 
     #[inline(always)]

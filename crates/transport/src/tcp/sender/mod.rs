@@ -33,6 +33,7 @@ mod limit;
 mod marks;
 mod pacer;
 mod probe;
+mod quantum;
 mod rate;
 mod recovery;
 mod report;
@@ -52,6 +53,7 @@ use units::{Bytes, Nanos, SimTime};
 
 use super::counted::Counted;
 use super::delivery_rate::DeliveryRate;
+use super::ranges::Range;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use crate::config::{LossMeans, PacingRule, TcpConfig};
@@ -136,7 +138,7 @@ impl Sender {
     /// where it is unambiguous, `syn_lost` whether a SYN had to be sent again.
     pub fn on_established(&mut self, now: SimTime, window: Bytes, rtt: Option<Nanos>, syn_lost: bool) {
         if let Some(rtt) = rtt {
-            self.rtt.sample(now, rtt);
+            self.rtt.sample_beside(now, rtt, self.unacked_range());
         }
         if syn_lost {
             // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
@@ -295,6 +297,12 @@ impl Sender {
         self.state() == SenderState::SlowStart
             && self.unsent() > 0
             && self.board.pipe_counted() + self.unsent() >= self.congestion.cwnd()
+    }
+
+    /// Sequence numbers that have left and are not acknowledged.
+    #[inline(always)]
+    pub(super) fn unacked_range(&self) -> Range<Seq> {
+        Range::new(self.send.una(), self.send.nxt())
     }
 
     /// State, as recorders name it.

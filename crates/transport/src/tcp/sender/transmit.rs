@@ -136,6 +136,9 @@ impl Sender {
         if self.nagle_forbids(len) {
             return self.wait(Limit::Application);
         }
+        if len == self.send.mss() && self.waits_for_quantum(now) {
+            return self.wait(self.limit_of_window());
+        }
         if self.recovery.is_open() {
             self.detector.count_limited_transmit(self.board.counted().one(len));
         }

@@ -106,7 +106,7 @@ impl Sender {
             let sent_at = if echo.is_never() { acked.oldest_sent_at } else { echo };
             let sample = (!sent_at.is_never()).then(|| now.since(sent_at));
             if let Some(sample) = sample {
-                self.rtt.sample(now, sample);
+                self.rtt.sample_beside(now, sample, self.unacked_range());
             }
             self.detector.on_clean_ack(now, acked, una);
             let ack = self.describe_usual(now, (flight_before, sample), window_right);
@@ -171,6 +171,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn next_usual(&mut self, now: SimTime) -> Option<Option<Transmission>> {
         Some(match self.prospect() {
+            Prospect::Segment if self.waits_for_quantum(now) => self.wait(Limit::CongestionWindow),
             Prospect::Segment => {
                 self.restart_after_idle(now);
                 let fresh = self.send.advance(self.send.mss());
@@ -184,7 +185,9 @@ impl Sender {
     /// As `next`, if that is a full segment on the usual way. Otherwise nothing has changed.
     #[inline(always)]
     pub fn next_full(&mut self, now: SimTime) -> Option<Transmission> {
-        let full = self.usual.is_open() && matches!(self.prospect(), Prospect::Segment);
+        let full = self.usual.is_open()
+            && matches!(self.prospect(), Prospect::Segment)
+            && !self.waits_for_quantum(now);
         full.then(|| {
             self.restart_after_idle(now);
             let fresh = self.send.advance(self.send.mss());
@@ -263,7 +266,7 @@ impl Sender {
         if !self.timer.is_running() {
             self.restart_retransmission_timer(now);
         }
-        self.plan_calm_probe(now);
+        self.plan_calm_probe_after_send(now);
         self.check();
         Transmission { seq, len, dsn, fin: false, retransmission: false }
     }
