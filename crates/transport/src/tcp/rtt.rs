@@ -15,7 +15,7 @@ pub struct RttEstimator {
     config: RtoConfig,
     srtt: Option<Nanos>,
     rttvar: Nanos,
-    /// What the timeout has beside SRTT under the rule of Linux.
+    /// The part of the timeout beside SRTT under the rule of Linux.
     peak: PeakDeviation,
     latest: Nanos,
     /// RTO before back-off.

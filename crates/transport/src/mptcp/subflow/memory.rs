@@ -34,7 +34,7 @@ impl Subflow {
         self.told.saturating_since(self.endpoint.receiver().next())
     }
 
-    /// What its send buffer adds to that of the connection: of a join the first size while it connects (the second value of tcp_wmem), and
+    /// Its part of the send buffer of the connection: of a join the first size while it connects (the second value of tcp_wmem), and
     /// all of it from the SYN/ACK on (`__mptcp_sync_sndbuf`), though data waits for the fourth ACK.
     pub(in crate::mptcp) fn send_buffer_share(&self, tcp: &TcpConfig) -> Bytes {
         match self.join {

@@ -12,7 +12,7 @@ use super::super::send_buffer::send_quantum;
 use super::Sender;
 use crate::config::QuantumRule;
 
-/// Who has not sent for longer sends what the windows have room for.
+/// After a longer silence all leaves that the windows have room for.
 const RECENT: Nanos = Nanos::from_millis(1);
 /// Room for this part of the window is enough (`tcp_tso_win_divisor`).
 const ENOUGH: u64 = 3;
