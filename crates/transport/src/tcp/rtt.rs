@@ -39,7 +39,7 @@ impl RttEstimator {
             rttvar: Nanos::ZERO,
             peak: PeakDeviation::NONE,
             latest: Nanos::ZERO,
-            rto: config.initial,
+            rto: config.initial.min(config.max),
             min: WindowedMin::EMPTY,
             samples: 0,
             sum: 0,
@@ -109,7 +109,11 @@ impl RttEstimator {
     }
 
     /// Timeout after `backoff` doublings.
+    #[inline]
     pub fn rto(&self, backoff: u32) -> Nanos {
+        if backoff == 0 {
+            return self.rto;
+        }
         let factor = 1u64.checked_shl(backoff).unwrap_or(u64::MAX);
         self.rto.saturating_mul(factor).min(self.config.max)
     }

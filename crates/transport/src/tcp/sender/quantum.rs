@@ -8,7 +8,7 @@
 
 use units::{Nanos, SimTime};
 
-use super::super::send_buffer::send_quantum;
+use super::super::send_buffer::{MIN_QUANTUM, send_quantum};
 use super::Sender;
 use crate::config::QuantumRule;
 
@@ -34,9 +34,12 @@ impl Sender {
         let by_cwnd = self.usable_window().saturating_sub(self.in_flight()) / one;
         let by_receiver = self.right_edge().0.saturating_sub(self.send.nxt().0) / mss;
         let room = by_cwnd.min(by_receiver);
-        let quantum = send_quantum(self.pacing_rate_estimate(), mss);
+        let near = self.next_ack_is_near(now);
+        // The rate is asked for only where it decides.
+        let least = room < MIN_QUANTUM || room == MIN_QUANTUM && !near;
+        let quantum = if least { MIN_QUANTUM } else { send_quantum(self.pacing_rate_estimate(), mss) };
         let window = self.window.size(self.send.una()).0.min(cwnd * mss);
-        if room < quantum && room * mss < window / ENOUGH && self.next_ack_is_near(now) {
+        if near && room < quantum && room * mss < window / ENOUGH {
             if by_cwnd < by_receiver {
                 self.activity.judge((self.send.una(), self.send.nxt()), self.in_flight(), true);
             }
