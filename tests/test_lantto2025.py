@@ -47,8 +47,10 @@ def test_latency_follows_from_the_send_buffer(made: rep.Reproduced) -> None:
         values = source.sample("tcp_latency", (reading,)).values
         return sum(values.values()) / len(values)
 
-    assert mean("as chosen") > 1.5 * mean("buffer follows window")
-    assert mean("coarse messages") == pytest.approx(mean("as chosen"), rel=0.1)
+    chosen = mean("as chosen")
+    buffer = chosen - mean("buffer follows window")
+    assert buffer > chosen / 3
+    assert abs(chosen - mean("coarse messages")) < buffer / 3
 
 
 def test_all_studies_can_be_planned() -> None:
