@@ -278,7 +278,7 @@ fn a_short_path_that_idles_keeps_its_rate_for_the_scheduler() {
     }
 }
 
-/// Two paths of one rate and unequal length behind a receive buffer of 512 KiB: six runs of the kernel, of 32.8 to 40.7, have 35.1 in the mean.
+/// Two paths of one rate and unequal length behind a receive buffer of 512 KiB: six runs of the kernel had 32.8 to 40.7 Mbit/s.
 #[test]
 fn unequal_paths_of_one_rate_behind_a_small_buffer() {
     let vary =
@@ -295,7 +295,10 @@ fn unequal_paths_of_one_rate_behind_a_small_buffer() {
         ("flow.up.transport.receive_buffer", "512KiB"),
         ("flow.up.transport.receive_buffer_max", "512KiB"),
     ];
-    let tables = run("k3.toml", &sets, 10);
-    near("512 KiB", goodput(&tables, "up"), 35.1, 0.1);
-    assert!(drops(&tables, "b.up") == 0.0, "drops on the long path");
+    for seed in 1..=10 {
+        let tables = run_seeds("k3.toml", &sets, vec![seed], false);
+        let rate = goodput(&tables, "up");
+        assert!((32.8..=40.7).contains(&rate), "seed {seed}: {rate:.2} Mbit/s");
+        assert!(drops(&tables, "b.up") == 0.0, "drops on the long path");
+    }
 }

@@ -79,11 +79,11 @@ impl MetaTimer {
         let waits = !send.outstanding().is_empty() || send.has_fragments() && send.has_data();
         if !multipath || !waits {
             self.at = SimTime::NEVER;
-        } else if self.at.is_never() {
-            // By the timers of what has left by now, not by those of the moment before.
-            self.note_placing(now, subflows);
-            (self.at, self.una) = (now + self.interval, send.una());
-        } else if self.una != send.una() {
+        } else if self.at.is_never() || self.una != send.una() {
+            if self.at.is_never() {
+                // From rest by the timers of what has left by now, not by those of the moment before.
+                self.note_placing(now, subflows);
+            }
             (self.at, self.una) = (now + self.interval, send.una());
         }
         self.check(send);

@@ -159,7 +159,7 @@ impl Sender {
         let partial =
             self.recovery.phase() == Phase::Recovery && self.detector.kind() == Detection::DuplicateAcks;
         let repeated = self.recovery.note_partial(partial);
-        if !(repeated && self.config.timers.rto.estimator != RtoRule::Ns3) {
+        if !repeated || self.config.timers.rto.estimator == RtoRule::Ns3 {
             self.restart_retransmission_timer(now);
         }
         self.plan_probe(now);

@@ -17,7 +17,7 @@
 //!
 //! Operations on several of them are here: `ack.rs` (an ACK arrives), `report.rs` (a report of a transport over space
 //! links arrives), `episode.rs` (a loss episode begins, goes on, ends), `expiry.rs` (a timer fires), `undo.rs` (an episode proves needless), `transmit.rs` (the
-//! next segment), `limit.rs` (why there is none), `rate.rs` (pacing rate), `stream.rs` (data is given and taken back).
+//! next segment), `quantum.rs` (it waits for others), `limit.rs` (why there is none), `rate.rs` (pacing rate), `stream.rs` (data is given and taken back).
 //!
 //! The usual ACK and the usual segment take a way of their own, `usual.rs`.
 //!

@@ -37,7 +37,7 @@ impl Sender {
         let newest = change.latest.filter(|l| !l.retransmitted).map(|l| l.sent_at);
         let measured = policy.measure(now, signal, newest);
         if let Some(sample) = measured.sample {
-            self.rtt.sample(now, sample);
+            self.rtt.sample_beside(now, sample, self.unacked_range());
         }
         let lost = self.mark_findings(now, (segment, signal), measured, &mut change);
         if advanced || lost || change.sacked > 0 {

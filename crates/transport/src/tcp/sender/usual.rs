@@ -182,7 +182,8 @@ impl Sender {
         })
     }
 
-    /// As `next`, if that is a full segment on the usual way. Otherwise nothing has changed.
+    /// As `next`, if that is a full segment on the usual way. Otherwise nothing has changed, but that a segment that waits for its quantum uses
+    /// the window up.
     #[inline(always)]
     pub fn next_full(&mut self, now: SimTime) -> Option<Transmission> {
         let full = self.usual.is_open()
