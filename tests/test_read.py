@@ -147,3 +147,32 @@ def test_an_anonymous_capture_reads_the_same(ropewalk: Ropewalk, tmp_path: Path)
     command += ["-T", "fields", *(word for field in fields for word in ("-e", field)), "-Y", "tcp.len > 0"]
     told = subprocess.run(command, capture_output=True, text=True, check=True)
     assert {tuple(line.split("\t")) for line in told.stdout.splitlines()} == {("0", "1", "", "")}
+
+
+GEO = """
+duration = "12s"
+[[path]]
+name = "geo"
+both = { rate = "8Mbit/s", delay = "280ms", queue = "150p" }
+[[flow]]
+name = "f"
+from = "terminal"
+to = "server"
+app = "bulk"
+[flow.transport]
+kind = "sctp"
+profile = "freebsd"
+send_buffer = "4MiB"
+receive_buffer = "4MiB"
+"""
+
+
+def test_gap_blocks_that_were_not_captured_are_said(tmp_path: Path) -> None:
+    """Slow start over GEO leaves many gaps: SACKs of whole packets tell the round trips, of 96 bytes not."""
+    for snap, whole in ((0, True), (96, False)):
+        results = rw.Scenario.parse(GEO).run([1], capture=rw.Capture(tmp_path / str(snap), snap=snap))
+        reading = rw.read(list(results.captures.values()))
+        told = [problem for problem in reading.problems if "SACKs are cut off" in problem]
+        assert bool(told) != whole, reading.problems
+        seen, real = (tables.subflows["srtt_mean_s"][0] for tables in (reading, results))
+        assert (abs(seen / real - 1.0) < 1e-6) == whole, (seen, real)

@@ -25,14 +25,9 @@ pub(crate) struct Associations {
     /// By the packets to an end: the association, and which end sends them.
     tagged: BTreeMap<Tagged, (usize, usize)>,
     /// Bytes of chunks that were cut off.
-    cut: u64,
-}
-
-impl Associations {
-    /// Bytes of chunks that were cut off.
-    pub(crate) fn cut(&self) -> u64 {
-        self.cut
-    }
+    pub(crate) cut: u64,
+    /// SACKs of which gap blocks were cut off.
+    pub(crate) cut_sacks: u64,
 }
 
 /// A packet of a path at a place.
@@ -303,6 +298,7 @@ impl Reading {
 
     fn sack(&mut self, here: At, sack: &SackFields<'_>) {
         let At { index, end, .. } = here;
+        self.associations.cut_sacks += u64::from(sack.is_cut());
         let subflow = &mut self.subflows[index];
         if let Some(sides) = &mut subflow.on_path {
             let repeats = sides[end].last_sack.replace(sack.cumulative) == Some(sack.cumulative);

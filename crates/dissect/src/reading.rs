@@ -100,7 +100,13 @@ fn read_inputs(inputs: &[Input]) -> Reading {
         );
         reading.problems.push(Unreadable { file: PathBuf::new(), reason });
     }
-    let cut = reading.associations.cut();
+    let (cut, sacks) = (reading.associations.cut, reading.associations.cut_sacks);
+    if sacks > 0 {
+        let reason = format!(
+            "gap blocks of {sacks} SACKs are cut off, so that chunks seem to be in flight that have arrived: capture whole packets (tcpdump -s 0)"
+        );
+        reading.problems.push(Unreadable { file: PathBuf::new(), reason });
+    }
     if cut > 0 {
         let reason = format!(
             "{cut} bytes of SCTP chunks were cut off: a packet with several needs a larger snap length (tcpdump -s 0)"

@@ -11,8 +11,8 @@ use transport::config::{MptcpConfig, TcpConfig};
 use transport::mptcp::option::MptcpOption;
 use transport::packet::{Body, Packet, PathId};
 use transport::sctp::SctpConfig;
-use transport::sctp::chunk::Control;
-use transport::sctp::gaps::GapBlocks;
+use transport::sctp::chunk::{Control, DataChunks};
+use transport::sctp::gaps::{GapBlocks, MORE};
 use transport::seq::StreamOffset;
 use transport::space::SpaceSignal;
 use transport::tcp::ranges::RangeSet;
@@ -123,12 +123,19 @@ fn on_wire(packet: &Packet, settings: &EndSettings) -> Packet {
             packet.offset = StreamOffset::START;
             if let Control::Sack(sack) = &mut body.control {
                 sack.packets = sack.packets.min(3);
-                // The same blocks have two forms in the machine.
+                // The same blocks have several forms in the machine.
                 let mut arrived = RangeSet::default();
-                for block in sack.gaps.blocks(sack.next, &[]) {
+                for block in sack.gaps.blocks(sack.next, body.data.more()) {
                     arrived.insert(block);
                 }
-                sack.gaps = GapBlocks::new(sack.next, &arrived);
+                let (mut more, room) = ([0; MORE], if body.data.is_empty() { MORE } else { 0 });
+                sack.gaps = GapBlocks::many(sack.next, &arrived, &mut more[..room]);
+                if body.data.is_empty() {
+                    body.data = DataChunks::default();
+                }
+                if more != [0; MORE] {
+                    body.data = DataChunks::with_more(more);
+                }
             }
         }
         Body::Udp(_) => {}

@@ -247,6 +247,11 @@ impl<'a> Chunk<'a> {
 }
 
 impl SackFields<'_> {
+    /// Gap blocks were not captured.
+    pub fn is_cut(&self) -> bool {
+        self.gaps().count() < self.blocks.map(usize::from).into_iter().sum()
+    }
+
     /// Blocks that were captured: offsets of the first and the last TSN from the cumulative one, those of NR-SACK behind the others.
     pub fn gaps(&self) -> impl Iterator<Item = [u16; 2]> {
         let count = self.blocks.map(usize::from).into_iter().sum();

@@ -10,9 +10,9 @@ use std::net::IpAddr;
 use transport::AddressPair;
 use transport::mptcp::keys::hmac_sha256;
 use transport::sctp::chunk::{
-    AddressList, Control, Cookie, DataChunk, Fragment, Heartbeat, Init, Sack, SctpPacket,
+    AddressList, Control, Cookie, DataChunk, DataChunks, Fragment, Heartbeat, Init, Sack, SctpPacket,
 };
-use transport::sctp::gaps::GapBlocks;
+use transport::sctp::gaps::{GapBlocks, MORE};
 use transport::sctp::tsn::{Ssn, StreamId, Tag, Tsn};
 use transport::seq::{Seq, Seq32, StreamOffset};
 use transport::tcp::ranges::{Range, RangeSet};
@@ -302,7 +302,7 @@ impl Peers<'_> {
     pub(super) fn read(&self, header: &SctpHeader<'_>) -> Result<SctpPacket, CodecError> {
         let mut packet = SctpPacket { tag: Tag(header.tag), ..SctpPacket::default() };
         let mut chunks = header.chunks;
-        for chunk in chunks.by_ref() {
+        while let Some(chunk) = chunks.next() {
             if chunk.kind == kind::DATA {
                 let (tsn, data) = self.read_data(&chunk)?;
                 if !packet.data.push(tsn, data) {
@@ -312,7 +312,13 @@ impl Peers<'_> {
                 if packet.control != Control::None || !packet.data.is_empty() {
                     return Err(CodecError::Meaningless("two control chunks, or one behind DATA"));
                 }
-                packet.control = self.read_control(&chunk)?;
+                // What a SACK has more stands in the place of DATA chunks, if none follow.
+                let room = if chunks.unread() > 0 { 0 } else { MORE };
+                let mut more = [0; MORE];
+                packet.control = self.read_control(&chunk, &mut more[..room])?;
+                if more != [0; MORE] {
+                    packet.data = DataChunks::with_more(more);
+                }
             }
         }
         if chunks.unread() > 0 {
@@ -341,7 +347,7 @@ impl Peers<'_> {
         Ok((self.tags.tsn(self.end, fields.tsn)?, data))
     }
 
-    fn read_control(&self, chunk: &Chunk<'_>) -> Result<Control, CodecError> {
+    fn read_control(&self, chunk: &Chunk<'_>, more: &mut [u8]) -> Result<Control, CodecError> {
         let peer = 1 - self.end;
         Ok(match chunk.kind {
             kind::INIT => Control::Init(self.read_init(self.end, &chunk.init().ok_or(CUT)?)?),
@@ -355,7 +361,7 @@ impl Peers<'_> {
             kind::COOKIE_ACK => Control::CookieAck,
             kind::ERROR if has_cause(chunk, STALE_COOKIE) => Control::StaleCookie,
             kind::ERROR if has_cause(chunk, COOKIE_IN_SHUTDOWN) => Control::CookieInShutdown,
-            kind::SACK | kind::NR_SACK => Control::Sack(self.read_sack(chunk)?),
+            kind::SACK | kind::NR_SACK => Control::Sack(self.read_sack(chunk, more)?),
             kind::HEARTBEAT => Control::Heartbeat(read_heartbeat(chunk)?),
             kind::HEARTBEAT_ACK => Control::HeartbeatAck(read_heartbeat(chunk)?),
             kind::SHUTDOWN => Control::Shutdown(self.after(peer, chunk.shutdown().ok_or(CUT)?)?),
@@ -414,7 +420,8 @@ impl Peers<'_> {
         Ok(Cookie { own, peer: self.read_init(end, &peer)?, made, ties })
     }
 
-    fn read_sack(&self, chunk: &Chunk<'_>) -> Result<Sack, CodecError> {
+    /// Gap blocks that have no place in the SACK go to `more`; none is left out in silence.
+    fn read_sack(&self, chunk: &Chunk<'_>, more: &mut [u8]) -> Result<Sack, CodecError> {
         let fields = chunk.sack().ok_or(CUT)?;
         let next = self.after(1 - self.end, fields.cumulative)?;
         let mut arrived = RangeSet::default();
@@ -426,12 +433,16 @@ impl Peers<'_> {
             let at = |offset: u16| Tsn(next.0 + u64::from(offset));
             arrived.insert(Range::new(Tsn(at(first).0 - 1), at(last)));
         }
+        let gaps = GapBlocks::many(next, &arrived, more);
+        if !gaps.blocks(next, more).eq(arrived.iter()) {
+            return Err(CodecError::Meaningless("more gap blocks than a machine keeps"));
+        }
         Ok(Sack {
             next,
             window: fields.window,
             duplicates: fields.duplicates,
             packets: fields.packets,
-            gaps: GapBlocks::new(next, &arrived),
+            gaps,
             kept: fields.kept,
         })
     }
