@@ -155,6 +155,11 @@ def test_the_figures_of_cmt_sctp(ropewalk: Ropewalk, tmp_path: Path) -> None:
         ],
         "MPTCP": [f'{key}={{ kind = "mptcp" }}'],
     }
+    file.write_text(mine)
+    for name, way in (("CMT-SCTP", []), ("MPTCP", ["--set", ways["MPTCP"][0]])):
+        line = next(line for line in ropewalk("run", file, *way).stdout.splitlines() if " download " in line)
+        assert re.search(rf"\b{line.split()[2].replace('±', ' ± ')} s over {name}", text), line
+    file.write_text(mine + outage)
     for name, sets in ways.items():
         changes = [word for one in sets for word in ("--set", one)]
         goodput, stall = row_of(ropewalk("run", file, *changes).stdout, "download")[:2]

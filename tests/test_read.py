@@ -175,4 +175,4 @@ def test_gap_blocks_that_were_not_captured_are_said(tmp_path: Path) -> None:
         told = [problem for problem in reading.problems if "SACKs are cut off" in problem]
         assert bool(told) != whole, reading.problems
         seen, real = (tables.subflows["srtt_mean_s"][0] for tables in (reading, results))
-        assert (abs(seen / real - 1.0) < 1e-6) == whole, (seen, real)
+        assert (abs(seen / real - 1.0) < 0.01) == whole, (seen, real)

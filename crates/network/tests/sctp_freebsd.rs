@@ -178,9 +178,9 @@ fn flow(name: &str, ends: [&str; 2], app: &str, keys: &str) -> String {
         + keys
 }
 
-/// Two paths over GEO with losses: goodput within 10 % and retransmissions within 35 % of the library over the same links, eight runs each. The
-/// bound of the retransmissions is wide because a few drops of slow start cause most of them: runs of the library have 2.0 to 6.2 % with `sctp`,
-/// and 0.1 to 7.3 % with `rpv2`.
+/// Two paths over GEO with losses: goodput and retransmissions within 10 % of the library over the same links, with the same names and so with the
+/// draws of its eight runs. Other draws have other means: a few drops of slow start cause most of the retransmissions, 2.0 to 6.2 % in runs of the
+/// library with `sctp`, and 0.1 to 7.3 % with `rpv2`.
 #[test]
 fn two_lossy_paths_over_geo() {
     let path = |name: &str| {
@@ -191,12 +191,12 @@ fn two_lossy_paths_over_geo() {
     for (congestion, [goodput, again]) in [("sctp", [1.55, 3.55]), ("rpv2", [0.96, 4.46])] {
         let keys = format!("kind = \"cmt-sctp\"\ncongestion = \"{congestion}\"\n{}", buffers("4MB"));
         let text = "duration = \"120s\"\n".to_owned()
-            + &path("a")
-            + &path("b")
+            + &path("path0")
+            + &path("path1")
             + &flow("f", ["terminal", "server"], "\"bulk\"", &keys);
         let runs = [0, 1, 2, 3, 4, 5, 6, 7].map(|seed| figures(&run(&text, seed), 120.0));
         let mean = |index: usize| runs.iter().map(|run| run[index]).sum::<f64>() / 8.0;
-        let near = (mean(0) / goodput - 1.0).abs() < 0.1 && (mean(2) / again - 1.0).abs() < 0.35;
+        let near = (mean(0) / goodput - 1.0).abs() < 0.1 && (mean(2) / again - 1.0).abs() < 0.1;
         assert!(near, "{congestion}: {runs:?}, the library has {goodput} and {again}");
     }
 }

@@ -11,7 +11,7 @@ use transport::config::{MptcpConfig, TcpConfig};
 use transport::mptcp::option::MptcpOption;
 use transport::packet::{Body, Packet, PathId};
 use transport::sctp::SctpConfig;
-use transport::sctp::chunk::{Control, DataChunks};
+use transport::sctp::chunk::{Control, DataChunks, Promise};
 use transport::sctp::gaps::{GapBlocks, MORE};
 use transport::seq::StreamOffset;
 use transport::space::SpaceSignal;
@@ -123,6 +123,9 @@ fn on_wire(packet: &Packet, settings: &EndSettings) -> Packet {
             packet.offset = StreamOffset::START;
             if let Control::Sack(sack) = &mut body.control {
                 sack.packets = sack.packets.min(3);
+                if sack.gaps.is_empty() && sack.promise == Promise::Renegable {
+                    sack.promise = Promise::Kept;
+                }
                 // The same blocks have several forms in the machine.
                 let mut arrived = RangeSet::default();
                 for block in sack.gaps.blocks(sack.next, body.data.more()) {

@@ -5,7 +5,7 @@ use testkit::setups::sctp_end;
 use transport::Role;
 use transport::packet::{Body, Packet, PathId};
 use transport::sctp::chunk::{
-    AddressList, Control, Cookie, DataChunk, DataChunks, Heartbeat, Init, Sack, SctpPacket,
+    AddressList, Control, Cookie, DataChunk, DataChunks, Heartbeat, Init, Promise, Sack, SctpPacket,
 };
 use transport::sctp::config::{EagerSack, FastRetransmit};
 use transport::sctp::gaps::GapBlocks;
@@ -183,5 +183,85 @@ fn a_sack_or_a_heartbeat_completes_the_handshake() {
             client.is_established()
         });
         assert_eq!(found, expected, "freebsd: {freebsd}");
+    }
+}
+
+/// A message at `ms`; when T3-rtx expires.
+fn deadline_of_a_message(end: &mut Association, ms: u64) -> SimTime {
+    end.send(UserMessage { stream: StreamId(0), unordered: false, size: Bytes(100) });
+    leaving_by_path(end, at(ms));
+    end.next_deadline()
+}
+
+/// `sctp_handle_cookie_ack`, `sctp_process_cookie_new`: the cookie is a round trip of 0.6 s for the client, after that of INIT, and of 0.7 s for the
+/// server. The timeout is 0.6 s and four times 0.225 s, and three times 0.7 s. RFC 9260 has INIT alone (three times 0.6 s), and the server none.
+#[test]
+fn the_cookie_gives_both_ends_a_round_trip() {
+    for (freebsd, [sent, answered]) in [(true, [1500, 2100]), (false, [1800, 1000])] {
+        let own =
+            Init { tag: OWN, window: 10_000, streams: 10, addresses: AddressList::new([0].into_iter()) };
+        let peer = Init { tag: PEER, ..own };
+        let new = |role| Association::new(sctp_end(&recovery(freebsd), "sctp", 1, role));
+        let (mut client, mut server) = (new(Role::Client), new(Role::Server));
+        client.open();
+        leaving_by_path(&mut client, at(0));
+        let cookie = Cookie { own: PEER, peer, made: at(300), ..Cookie::default() };
+        hears(&mut client, at(600), Control::InitAck(peer, cookie), DataChunks::default());
+        hears(&mut client, at(1200), Control::CookieAck, DataChunks::default());
+        assert_eq!(deadline_of_a_message(&mut client, 1200), at(1200 + sent), "freebsd: {freebsd}");
+        let tag = Tag(0x1112_1314);
+        let cookie = Cookie { own: tag, peer, made: at(300), ..Cookie::default() };
+        association::hears(
+            &mut server,
+            at(1000),
+            SctpPacket { tag, control: Control::CookieEcho(cookie), data: DataChunks::default() },
+        );
+        assert_eq!(deadline_of_a_message(&mut server, 1000), at(1000 + answered), "freebsd: {freebsd}");
+    }
+}
+
+/// Timers know whole milliseconds: one that starts 0.7 ms after a millisecond expires as if it had started with it.
+#[test]
+fn a_timer_starts_with_the_millisecond() {
+    for (freebsd, early) in [(true, 700_000), (false, 0)] {
+        let mut client = established(&recovery(freebsd), 10_000);
+        client.send(UserMessage { stream: StreamId(0), unordered: false, size: Bytes(100) });
+        let now = SimTime(at(50).0 + 700_000);
+        leaving_by_path(&mut client, now);
+        assert_eq!(client.next_deadline(), SimTime(now.0 - early + 1_000_000_000), "freebsd: {freebsd}");
+    }
+}
+
+/// `sctp_process_a_data_chunk`: the receiver may still discard ordered messages behind a gap, and its NR-SACKs do not promise them. What they
+/// have acknowledged stays in the send buffer.
+#[test]
+fn an_nr_sack_promises_messages_that_wait_for_no_other() {
+    for (freebsd, unordered, promise) in [
+        (true, false, Promise::Renegable),
+        (true, true, Promise::Kept),
+        (false, false, Promise::Kept),
+        (false, true, Promise::Kept),
+    ] {
+        let mut config = recovery(freebsd);
+        config.sack.non_renegable = true;
+        config.streams.unordered = unordered;
+        let mut client = established(&config, 100_000);
+        (0..3).for_each(|_| client.send(UserMessage { stream: StreamId(0), unordered, size: Bytes(1452) }));
+        leaving_by_path(&mut client, at(50));
+        let mut arrived = RangeSet::default();
+        arrived.insert(Range::new(Tsn(1), Tsn(3)));
+        let gaps = GapBlocks::new(Tsn(0), &arrived);
+        let sack = Sack { gaps, window: 100_000, promise, ..Sack::default() };
+        hears(&mut client, at(70), Control::Sack(sack), DataChunks::default());
+        let kept = if promise == Promise::Kept { 1452 } else { 3 * 1452 };
+        assert_eq!(client.send_buffered(), Bytes(kept), "{freebsd} {unordered}");
+        // The same end as a receiver.
+        let mut chunks = DataChunks::default();
+        assert!(chunks.push(Tsn(1), DataChunk { len: 1000, unordered, ..DataChunk::default() }));
+        let told = hears(&mut client, at(80), Control::None, chunks);
+        let told = told
+            .iter()
+            .find_map(|packet| if let Control::Sack(sack) = packet.control { Some(sack) } else { None });
+        assert_eq!(told.map(|sack| sack.promise), Some(promise), "{freebsd} {unordered}");
     }
 }

@@ -3,6 +3,7 @@
 //! May: call its parts in the order that the RFC gives. May not: hold state that belongs to one of them.
 
 mod choice;
+mod deadlines;
 mod expected;
 mod input;
 mod limit;
@@ -21,7 +22,7 @@ use units::{Bytes, Nanos, SimTime};
 use crate::address::AddressPair;
 use crate::packet::PathId;
 use crate::role::Role;
-use crate::sctp::chunk::{AddressList, DATA_HEADER, Init};
+use crate::sctp::chunk::{AddressList, DATA_HEADER, Init, Promise};
 use crate::sctp::config::{Reductions, SctpConfig};
 use crate::sctp::fast::FastLane;
 use crate::sctp::lifecycle::{Lifecycle, State};
@@ -124,7 +125,7 @@ impl Association {
             outqueue: Outqueue::default(),
             peer_window: Bytes::ZERO,
             received: ReceptionMap::default(),
-            sack: SackTimer::new(config.sack),
+            sack: SackTimer::new(config.sack, config.tick()),
             reassembly: Reassembly::default(),
             reader: Reader::new(&config),
             fast: FastLane::new(config.recovery.fast_retransmit),
@@ -222,7 +223,7 @@ impl Association {
 
     /// User data written and not cumulatively acknowledged; without what NR-SACKs have acknowledged.
     pub fn send_buffered(&self) -> Bytes {
-        let kept = if self.config.sack.non_renegable { self.outqueue.arrived() } else { Bytes::ZERO };
+        let kept = if self.config.promise() == Promise::Kept { self.outqueue.arrived() } else { Bytes::ZERO };
         self.outgoing.bytes() + self.outqueue.bytes() - kept
     }
 
@@ -360,6 +361,13 @@ impl Association {
         }
     }
 
+    /// `sctp_handle_cookie_ack`, `sctp_process_cookie_new`: the cookie gives either end a round trip.
+    fn sample_handshake(&mut self, now: SimTime, path: PathId, sample: Option<Nanos>) {
+        if let Some(sample) = sample.filter(|_| self.config.recovers_as_freebsd()) {
+            self.paths.get_mut(path).timer.sample(now, sample);
+        }
+    }
+
     /// The handshake is complete: paths can be tried, and what the peer has told holds.
     fn establish(&mut self, now: SimTime, sample: Option<Nanos>) {
         let Some(peer) = self.life.peer() else { return };
@@ -390,7 +398,7 @@ impl Association {
         self.paths = paths;
         (self.outgoing, self.outqueue) = (Outgoing::default(), Outqueue::default());
         (self.received, self.reassembly) = (ReceptionMap::default(), Reassembly::default());
-        self.sack = SackTimer::new(self.config.sack);
+        self.sack = SackTimer::new(self.config.sack, self.config.tick());
         self.reader = Reader::new(&self.config);
         self.fast = FastLane::new(self.config.recovery.fast_retransmit);
         self.establish(now, None);

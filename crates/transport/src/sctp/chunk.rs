@@ -168,8 +168,20 @@ pub struct Sack {
     pub packets: u8,
     /// Blocks that have arrived above `next`.
     pub gaps: GapBlocks,
-    /// The blocks are kept for certain: an NR-SACK chunk (draft-tuexen-tsvwg-sctp-multipath section 3.1).
-    pub kept: bool,
+    /// Whether the blocks are kept.
+    pub promise: Promise,
+}
+
+/// The promise of a receiver about the gap blocks of a SACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Promise {
+    /// A SACK chunk: the receiver may still discard them.
+    #[default]
+    None,
+    /// An NR-SACK chunk that says the same of all its blocks (draft-tuexen-tsvwg-sctp-multipath section 3.1).
+    Renegable,
+    /// An NR-SACK chunk: they are kept for certain.
+    Kept,
 }
 
 /// The part of a message that a DATA chunk carries (bits B and E).
@@ -359,7 +371,7 @@ impl Control {
             Self::InitAck(init, cookie) => init.size() + HEADER + cookie.size(),
             Self::CookieEcho(cookie) => HEADER + cookie.size(),
             Self::Sack(sack) => {
-                let head = if sack.kept { NR_SACK } else { SACK };
+                let head = if sack.promise == Promise::None { SACK } else { NR_SACK };
                 head + Bytes(4 * sack.gaps.count() as u64 + 4 * u64::from(sack.duplicates))
             }
             // A parameter with time, nonce and the address that is asked about.
@@ -420,7 +432,7 @@ mod tests {
         assert_eq!(Control::InitAck(init, cookie).size(), Bytes(36 + 4 + 36 + 20 + 44));
         let sack = Sack { duplicates: 2, ..Sack::default() };
         assert_eq!(Control::Sack(sack).size(), Bytes(24));
-        assert_eq!(Control::Sack(Sack { kept: true, ..sack }).size(), Bytes(28));
+        assert_eq!(Control::Sack(Sack { promise: Promise::Kept, ..sack }).size(), Bytes(28));
     }
 
     #[test]

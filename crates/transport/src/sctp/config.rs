@@ -1,9 +1,9 @@
 //! Everything that can be set about an association: plain data.
 
-use units::{Bytes, Nanos, Ratio};
+use units::{Bytes, Nanos, Ratio, SimTime};
 
 use crate::config::{RtoConfig, RtoFloor, RtoRule};
-use crate::sctp::chunk::{COMMON_HEADER, DATA_HEADER};
+use crate::sctp::chunk::{COMMON_HEADER, DATA_HEADER, Promise};
 
 /// One end of an association.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -157,6 +157,11 @@ pub enum Reductions {
     /// chosen when the chunk is taken for lost. FreeBSD does so with concurrent transfer ([`SctpConfig::recovers_as_freebsd`])
     /// (`sctp_cwnd_update_after_fr`, `sctp_cwnd_update_after_sack_common`, `sctp_handle_sack`, `sctp_strike_gap_ack_chunks`).
     Each,
+}
+
+/// The last multiple of `tick` until `now`.
+pub fn ticked(now: SimTime, tick: Nanos) -> SimTime {
+    SimTime(now.0 / tick.0 * tick.0)
 }
 
 /// Initial congestion window of a path.
@@ -354,6 +359,21 @@ impl SctpConfig {
         match self.cmt {
             Some(cmt) => cmt.reductions == Reductions::Each,
             None => self.recovery.fast_retransmit == FastRetransmit::All,
+        }
+    }
+
+    /// Timers start with a multiple of it: those of FreeBSD with the millisecond, so that they expire up to one too early.
+    pub fn tick(&self) -> Nanos {
+        if self.recovers_as_freebsd() { Nanos::from_millis(1) } else { Nanos(1) }
+    }
+
+    /// The promise about gap blocks. FreeBSD may discard ordered messages behind a gap (`sctp_do_drain`), so that its NR-SACKs promise only
+    /// messages that wait for no other (`sctp_process_a_data_chunk`).
+    pub fn promise(&self) -> Promise {
+        match self.sack.non_renegable {
+            false => Promise::None,
+            true if self.recovers_as_freebsd() && !self.streams.unordered => Promise::Renegable,
+            true => Promise::Kept,
         }
     }
 

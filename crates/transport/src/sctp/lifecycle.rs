@@ -68,7 +68,7 @@ pub struct Lifecycle {
     timer: SimTime,
     /// Repetitions of the chunk that it guards.
     repeated: u32,
-    /// When INIT left, while it was not repeated.
+    /// When INIT left, while it was not repeated; then when COOKIE ECHO first left.
     opened: Option<SimTime>,
     established_at: Option<SimTime>,
     /// The path by which SHUTDOWN came: the answer goes there (RFC 9260 section 6.4).
@@ -323,7 +323,7 @@ impl Lifecycle {
             self.abort("the peer's INIT ACK has no tag or no streams");
             return (false, None);
         }
-        let sample = self.opened.take().map(|sent| now.since(sent));
+        let sample = self.opened.replace(now).map(|sent| now.since(sent));
         self.stop_timer();
         self.state = State::CookieEchoed;
         (self.peer, self.cookie) = (Some(init), cookie);
@@ -361,14 +361,14 @@ impl Lifecycle {
         self.check();
     }
 
-    /// The handshake is complete at the client. True if that is news.
-    pub fn on_cookie_ack(&mut self, now: SimTime) -> bool {
-        let establishes = self.state == State::CookieEchoed;
-        if establishes {
-            self.stop_timer();
-            self.establish(now);
+    /// The handshake is complete at the client. True if that is news; `.1`: the time since COOKIE ECHO first left.
+    pub fn on_cookie_ack(&mut self, now: SimTime) -> (bool, Option<Nanos>) {
+        if self.state != State::CookieEchoed {
+            return (false, None);
         }
-        establishes
+        self.stop_timer();
+        self.establish(now);
+        (true, self.opened.take().map(|sent| now.since(sent)))
     }
 
     fn establish(&mut self, now: SimTime) {
@@ -503,7 +503,8 @@ mod tests {
         assert_eq!(effect, CookieEffect::None, "a second copy is acknowledged only");
         assert_eq!(next(&mut server, at(30)).1, Control::CookieAck);
         assert_eq!(next(&mut server, at(31)).1, Control::CookieAck);
-        assert!(client.on_cookie_ack(at(40)) && !client.on_cookie_ack(at(41)));
+        assert_eq!(client.on_cookie_ack(at(40)), (true, Some(Nanos::from_millis(20))));
+        assert_eq!(client.on_cookie_ack(at(41)), (false, None));
         (client, server)
     }
 

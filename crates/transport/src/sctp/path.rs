@@ -9,6 +9,7 @@ use units::{Bytes, Nanos, SimTime};
 
 use crate::address::AddressPair;
 use crate::config::RtoConfig;
+use crate::sctp::config::ticked;
 use crate::sctp::reachability::Reachability;
 use crate::sctp::tsn::Tsn;
 use crate::sctp::window::PathWindow;
@@ -146,9 +147,10 @@ impl PathTimer {
         Some(now.since(sent))
     }
 
-    /// T3-rtx starts anew.
+    /// T3-rtx starts anew: with the millisecond, if it goes by them.
     pub fn restart(&mut self, now: SimTime) {
-        self.expires = now + self.rto();
+        let tick = if self.bounds.is_some() { Nanos::from_millis(1) } else { Nanos(1) };
+        self.expires = ticked(now, tick) + self.rto();
     }
 
     /// T3-rtx stops: nothing is outstanding on the path.

@@ -2,10 +2,10 @@
 //!
 //! May: tell news from duplicates, and say when a SACK is due. May not: know streams or messages.
 
-use units::SimTime;
+use units::{Nanos, SimTime};
 
 use crate::packet::PathId;
-use crate::sctp::config::{EagerSack, SackConfig};
+use crate::sctp::config::{EagerSack, SackConfig, ticked};
 use crate::sctp::gaps::GapBlocks;
 use crate::sctp::tsn::Tsn;
 use crate::tcp::ranges::{Range, RangeSet};
@@ -91,12 +91,15 @@ pub struct SackTimer {
     due: SimTime,
     /// The path by which DATA came last: a SACK goes back there.
     path: PathId,
+    /// Timers know multiples of it.
+    tick: Nanos,
 }
 
 impl SackTimer {
     /// Nothing has arrived.
-    pub fn new(config: SackConfig) -> Self {
-        Self { config, packets: 0, untouched: true, at_once: false, due: SimTime::NEVER, path: PathId::FIRST }
+    pub fn new(config: SackConfig, tick: Nanos) -> Self {
+        let (due, path) = (SimTime::NEVER, PathId::FIRST);
+        Self { config, packets: 0, untouched: true, at_once: false, due, path, tick }
     }
 
     /// A packet with DATA has arrived; `urgent`: it is to be acknowledged without delay.
@@ -109,7 +112,7 @@ impl SackTimer {
         if urgent || first || self.packets >= self.config.every {
             self.at_once = true;
         }
-        self.due = self.due.min(now + self.config.delay);
+        self.due = self.due.min(ticked(now, self.tick) + self.config.delay);
         self.check();
     }
 
@@ -163,8 +166,6 @@ impl SackTimer {
 
 #[cfg(test)]
 mod tests {
-    use units::Nanos;
-
     use super::*;
 
     #[test]
@@ -182,7 +183,8 @@ mod tests {
     #[test]
     fn every_second_packet_or_after_the_delay() {
         let delay = Nanos::from_millis(200);
-        let new = |eager| SackTimer::new(SackConfig { every: 2, eager, delay, non_renegable: false });
+        let new =
+            |eager| SackTimer::new(SackConfig { every: 2, eager, delay, non_renegable: false }, Nanos(1));
         let mut timer = new(EagerSack::Never);
         timer.on_packet(SimTime::from_millis(5), PathId(1), false);
         assert_eq!(
@@ -203,7 +205,8 @@ mod tests {
     fn the_first_packet_is_acknowledged_at_once_and_others_when_a_packet_leaves() {
         let delay = Nanos::from_millis(200);
         for (eager, departs) in [(EagerSack::First, false), (EagerSack::WithDepartures, true)] {
-            let mut timer = SackTimer::new(SackConfig { every: 2, eager, delay, non_renegable: false });
+            let mut timer =
+                SackTimer::new(SackConfig { every: 2, eager, delay, non_renegable: false }, Nanos(1));
             timer.on_packet(SimTime::ZERO, PathId(0), false);
             assert_eq!((timer.is_due(), timer.take()), (true, 1));
             timer.on_packet(SimTime::ZERO, PathId(0), false);

@@ -21,6 +21,8 @@ pub struct News {
     pub advanced: bool,
     /// It ends fast recovery of the association, and opens the window already.
     pub recovers: bool,
+    /// Fast recovery of another path keeps the window as it is, unless the SACK ends it.
+    pub frozen: bool,
     /// Chunks have arrived that were sent once.
     pub once: bool,
     /// A round-trip sample.
@@ -257,7 +259,7 @@ impl PathWindow {
         if news.acked > Bytes::ZERO {
             self.timed_out = false;
         }
-        if self.has_reduced() && !news.recovers || self.forgets && !news.advanced {
+        if (self.has_reduced() || news.frozen) && !news.recovers || self.forgets && !news.advanced {
             self.arrived = Bytes::ZERO;
             return;
         }

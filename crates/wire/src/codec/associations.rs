@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use transport::AddressPair;
 use transport::mptcp::keys::hmac_sha256;
 use transport::sctp::chunk::{
-    AddressList, Control, Cookie, DataChunk, DataChunks, Fragment, Heartbeat, Init, Sack, SctpPacket,
+    AddressList, Control, Cookie, DataChunk, DataChunks, Fragment, Heartbeat, Init, Promise, Sack, SctpPacket,
 };
 use transport::sctp::gaps::{GapBlocks, MORE};
 use transport::sctp::tsn::{Ssn, StreamId, Tag, Tsn};
@@ -251,15 +251,18 @@ impl<'a> Peers<'a> {
 
     fn sack(&self, mut chunks: ChunkWriter<'_>, sack: &Sack, more: &[u8]) -> Result<(), CodecError> {
         let last = self.before(1 - self.end, sack.next)?;
-        // The receiver here keeps all of what it has told, or none: the blocks are of one kind.
+        // The blocks are of one kind.
         let count = sack.gaps.count() as u16;
-        let (kind, counts) =
-            if sack.kept { (kind::NR_SACK, [0, count]) } else { (kind::SACK, [count, sack.duplicates]) };
-        chunks.chunk(kind, sack_flags(sack.packets), |out| {
+        let (chunk, counts) = match sack.promise {
+            Promise::None => (kind::SACK, [count, sack.duplicates]),
+            Promise::Renegable => (kind::NR_SACK, [count, 0]),
+            Promise::Kept => (kind::NR_SACK, [0, count]),
+        };
+        chunks.chunk(chunk, sack_flags(sack.packets), |out| {
             out.extend_from_slice(&last.0.to_be_bytes());
             out.extend_from_slice(&sack.window.to_be_bytes());
             counts.iter().for_each(|count| out.extend_from_slice(&count.to_be_bytes()));
-            if sack.kept {
+            if chunk == kind::NR_SACK {
                 out.extend_from_slice(&sack.duplicates.to_be_bytes());
                 out.extend_from_slice(&[0; 2]);
             }
@@ -312,7 +315,7 @@ impl Peers<'_> {
                 if packet.control != Control::None || !packet.data.is_empty() {
                     return Err(CodecError::Meaningless("two control chunks, or one behind DATA"));
                 }
-                // What a SACK has more stands in the place of DATA chunks, if none follow.
+                // Gap blocks without a place in the SACK stand where DATA chunks would, if none follow.
                 let room = if chunks.unread() > 0 { 0 } else { MORE };
                 let mut more = [0; MORE];
                 packet.control = self.read_control(&chunk, &mut more[..room])?;
@@ -443,7 +446,11 @@ impl Peers<'_> {
             duplicates: fields.duplicates,
             packets: fields.packets,
             gaps,
-            kept: fields.kept,
+            promise: match fields.blocks {
+                _ if !fields.kept => Promise::None,
+                [0, _] => Promise::Kept,
+                _ => Promise::Renegable,
+            },
         })
     }
 }

@@ -6,6 +6,7 @@ use units::{Bytes, SimTime};
 use super::Association;
 use super::output::Draft;
 use crate::packet::PathId;
+use crate::sctp::chunk::Promise;
 use crate::sctp::config::{BufferSplit, Occupancy};
 use crate::sctp::outqueue::{Fate, Outqueue, Special};
 use crate::sctp::placement::Placement;
@@ -111,7 +112,7 @@ impl Association {
             Occupancy::Flight => (flight(id), self.room() - free),
         };
         // The sender keeps nothing that an NR-SACK has acknowledged.
-        let kept = if self.config.sack.non_renegable && cmt.split_by == Occupancy::Queued {
+        let kept = if self.config.promise() == Promise::Kept && cmt.split_by == Occupancy::Queued {
             self.outqueue.arrived_on(id)
         } else {
             Bytes::ZERO

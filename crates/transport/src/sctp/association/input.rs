@@ -1,12 +1,11 @@
-//! Reactions to packets and deadlines.
+//! Reactions to packets.
 
-use congestion::Loss;
-use units::{Bytes, Nanos, SimTime};
+use units::{Bytes, SimTime};
 
 use super::expected::AllExpected;
 use super::{Association, window_field};
 use crate::packet::{Body, Packet, PathId};
-use crate::sctp::chunk::{Control, DataChunks, Heartbeat, Sack};
+use crate::sctp::chunk::{Control, DataChunks, Heartbeat, Promise, Sack};
 use crate::sctp::config::{FastRetransmit, WindowUpdate};
 use crate::sctp::lifecycle::CookieEffect;
 use crate::sctp::outqueue::{Fate, Sent, Special};
@@ -57,7 +56,7 @@ impl Association {
             || self.config.recovers_as_freebsd()
                 && matches!(body.control, Control::Sack(_) | Control::Heartbeat(_));
         if implies && self.config.data_is_cookie_ack {
-            self.on_cookie_ack(now);
+            self.on_cookie_ack(now, packet.path);
         }
         self.on_control(now, packet.path, &body.control, body.data.more());
         if !body.data.is_empty() {
@@ -88,13 +87,16 @@ impl Association {
             }
             Control::CookieEcho(cookie) => match self.life.on_cookie_echo(now, path, *cookie) {
                 CookieEffect::None => {}
-                CookieEffect::Established => self.establish(now, None),
+                CookieEffect::Established => {
+                    self.sample_handshake(now, path, Some(now.since(cookie.made)));
+                    self.establish(now, None);
+                }
                 CookieEffect::Restarted => self.restart(now),
             },
             Control::StaleCookie => self.life.on_stale_cookie(),
             // The SHUTDOWN ACK beside it says what to do.
             Control::CookieInShutdown => {}
-            Control::CookieAck => self.on_cookie_ack(now),
+            Control::CookieAck => self.on_cookie_ack(now, path),
             Control::Sack(sack) => self.on_sack(now, sack, more),
             Control::Heartbeat(heartbeat) => self.life.on_heartbeat(path, *heartbeat),
             Control::HeartbeatAck(heartbeat) => self.on_heartbeat_ack(now, path, *heartbeat),
@@ -112,15 +114,17 @@ impl Association {
     }
 
     /// The handshake is complete at the client, unless it was before.
-    fn on_cookie_ack(&mut self, now: SimTime) {
-        if self.life.on_cookie_ack(now) {
+    fn on_cookie_ack(&mut self, now: SimTime, path: PathId) {
+        let (establishes, answered) = self.life.on_cookie_ack(now);
+        if establishes {
+            self.sample_handshake(now, path, answered);
             let sample = self.paths.get(PathId::FIRST).timer.rtt().srtt();
             self.establish(now, sample);
         }
     }
 
     /// Nothing is sent or awaited any more.
-    fn stop(&mut self) {
+    pub(super) fn stop(&mut self) {
         for path in self.paths.iter_mut() {
             path.timer.stop();
             path.reach.stop();
@@ -212,9 +216,11 @@ impl Association {
             // CUC: with concurrent transfer each path has a cumulative TSN of its own.
             news.news.advanced |= advanced && (self.config.cmt.is_none() || freebsd);
             news.news.recovers = recovers;
+            // `sctp_cwnd_update_after_sack_common` stops there without concurrent transfer.
+            news.news.frozen = self.config.cmt.is_none() && self.paths.recovery.is_some();
         }
         if freebsd {
-            if !express && !sack.kept {
+            if !express && sack.promise != Promise::Kept {
                 self.revoke((sack, more), &mut news);
             }
             self.grow(now, &news);
@@ -249,7 +255,7 @@ impl Association {
     }
 
     /// Fast recovery of the association is over.
-    fn end_recovery(&mut self) {
+    pub(super) fn end_recovery(&mut self) {
         self.paths.recovery = None;
         self.paths.iter_mut().for_each(|path| path.window.end_recovery());
     }
@@ -300,6 +306,7 @@ impl Association {
         let freebsd = self.config.recovers_as_freebsd();
         let expected = AllExpected::new(&self.paths, self.keeps_expected());
         let Self { outqueue, paths, .. } = self;
+        let mut sampled = false;
         let mut note = |tsn: Tsn, sent: &Sent| {
             // `sctp_process_segment_range`: a gap block says nothing more of a chunk that waits to be sent again.
             if freebsd && sent.fate == Fate::Missing && tsn >= sack.next {
@@ -332,8 +339,9 @@ impl Association {
             if freebsd || sent.has_one_carrier() {
                 news.highest = news.highest.max(Some(tsn));
             }
-            if let Some(sample) = path.timer.on_acked(now, tsn) {
-                news.news.rtt = Some(sample);
+            // `rto_ok` of `sctp_handle_sack`: a SACK is one sample, of the lowest chunk that is timed.
+            if let Some(sample) = path.timer.on_acked(now, tsn).filter(|_| !(freebsd && sampled)) {
+                (news.news.rtt, sampled) = (Some(sample), true);
             }
             arrived = Some(arrived.map_or((tsn, tsn), |(low, high)| (low.min(tsn), high.max(tsn))));
         };
@@ -358,7 +366,12 @@ impl Association {
         }
         let (srtt, counters) = (path.srtt(), path.window.counters());
         path.losses.update(now, srtt, counters);
+        // `sctp_handle_sack`, "cancel ALL T3-send timer if accum moved": also of paths that it says nothing of.
+        let all = defects.restarts_late() && self.config.cmt.is_none() && advanced && !late;
         if !news.answered {
+            if all && path.window.flight() > Bytes::ZERO {
+                path.timer.restart(now);
+            }
             return;
         }
         path.reach.on_answer();
@@ -374,7 +387,7 @@ impl Association {
                 path.timer.restart(now);
             }
         } else if defects.restarts_late() && self.config.cmt.is_none() {
-            if advanced && !late {
+            if all {
                 path.timer.restart(now);
             }
         } else if news.oldest_acked && !late {
@@ -453,131 +466,5 @@ impl Association {
                 self.paths.recovery = Some(self.outqueue.unsent());
             }
         }
-    }
-
-    /// Acts on all deadlines that are due.
-    pub fn on_timeout(&mut self, now: SimTime) {
-        self.opportunity = true;
-        self.fast.on_opportunity();
-        self.paths.unblock(now);
-        self.sack.on_timeout(now);
-        let retries = match self.life.established_at() {
-            None => self.config.recovery.limits.init,
-            Some(_) => self.config.recovery.limits.association,
-        };
-        self.life.on_timeout(now, retries, self.received.next());
-        for id in self.paths.ids() {
-            let path = self.paths.get_mut(id);
-            let rto = path.timer.rto();
-            if self.life.may_send() && path.reach.gives_up(now, rto) {
-                path.timer.back_off();
-                self.paths.on_error();
-            }
-            if self.paths.get(id).timer.expires() <= now {
-                self.on_retransmission_timeout(now, id);
-            }
-        }
-        // RFC 9260 section 8.1: more errors in a row than Association.Max.Retrans mean that the peer is unreachable.
-        if self.paths.errors() > self.config.recovery.limits.association {
-            self.life.abort("the peer cannot be reached");
-        }
-        if self.life.is_over() {
-            self.stop();
-        }
-        self.check();
-    }
-
-    /// T3-rtx of a path has expired (RFC 9260 section 6.3.3).
-    fn on_retransmission_timeout(&mut self, now: SimTime, id: PathId) {
-        let latest = self.latest_loss(now, id);
-        if self.config.recovers_as_freebsd() {
-            self.ask_again(now, id);
-        }
-        if self.config.recovery.timer_defects.restarts_late()
-            && self
-                .outqueue
-                .find(self.outqueue.first(), |sent| {
-                    sent.fate == Fate::InFlight && sent.path == id && sent.at <= latest
-                })
-                .is_none()
-        {
-            // Nothing is old enough: the timeout doubles, and the timer starts anew.
-            let path = self.paths.get_mut(id);
-            path.stats.timeouts += 1;
-            path.timer.back_off();
-            path.timer.restart(now);
-            return;
-        }
-        // A peer without window answers probes, or is busy: no error of the path.
-        let probe = self.peer_window < self.config.packet.payload
-            && self.outqueue.in_flight() == self.outqueue.bytes();
-        let freebsd = self.config.recovers_as_freebsd();
-        let policy = self.config.cmt.map(|cmt| cmt.retransmission);
-        let other = policy.filter(|_| freebsd).map(|policy| self.paths.draw_for_retransmission(policy, id));
-        let other = other.unwrap_or(self.paths.alternate(id));
-        if freebsd {
-            self.end_recovery();
-        }
-        self.paths.refresh_views();
-        let (path, siblings) = self.paths.with_siblings(id);
-        let loss: Loss = path.window.loss(now, path.window.flight(), path.srtt());
-        path.stats.timeouts += 1;
-        path.window.on_timeout(loss, siblings);
-        path.timer.back_off();
-        path.timer.stop();
-        path.expected.iter_mut().for_each(Expected::seek);
-        if !probe {
-            path.reach.on_error();
-            self.paths.on_error();
-        }
-        let Self { outqueue, paths, .. } = self;
-        let path = paths.get_mut(id);
-        // `sctp_mark_all_for_resend`: only another timeout sends it a third time, unless it stays on its path.
-        let barred = self.config.cmt.is_some() || other != id;
-        let move_over = |sent: &mut Sent| {
-            if freebsd {
-                (sent.fast, sent.barred, sent.again_on) = (false, barred, Some(other));
-            }
-        };
-        if freebsd {
-            outqueue.give_up_missing(id, latest, move_over);
-        }
-        outqueue.give_up_path(id, latest, |tsn, sent| {
-            move_over(sent);
-            path.window.left(sent.chunk.length(), true);
-            if sent.is_revoked() {
-                path.window.restored(sent.chunk.length());
-                sent.restore();
-            }
-            path.timer.forget(tsn);
-        });
-        // `sctp_t3rxt_timer` starts no timer: the next packet on the path or the next SACK does.
-        if path.window.flight() > Bytes::ZERO && !freebsd {
-            path.timer.restart(now);
-        }
-        // Chunks that have timed out are no fast retransmissions.
-        self.fast.on_timeout(id);
-    }
-
-    /// `sctp_t3rxt_timer`: another path than the primary that has carried no new data for a timeout gets a HEARTBEAT, unless the peer
-    /// has no window. Only whole seconds count.
-    fn ask_again(&mut self, now: SimTime, id: PathId) {
-        let second = Nanos::from_secs(1).0;
-        let probes =
-            self.peer_free() == Bytes::ZERO && self.outqueue.in_flight() < self.config.packet.payload;
-        let path = self.paths.get_mut(id);
-        let waited = path.last_sent.map_or(0, |last| now.0 / second - last.0 / second);
-        if id != PathId::FIRST && !probes && Nanos::from_secs(waited) > path.timer.rto() {
-            path.reach.ask(now);
-        }
-    }
-
-    /// Chunks that were sent later are not lost when the timer expires: all are, but for a defect.
-    fn latest_loss(&self, now: SimTime, id: PathId) -> SimTime {
-        if !self.config.recovery.timer_defects.restarts_late() {
-            return now;
-        }
-        // `sctp_mark_all_for_resend`: chunks that are exactly as old are spared.
-        SimTime(now.0.saturating_sub(self.paths.get(id).timer.age().0 + 1))
     }
 }

@@ -178,7 +178,7 @@ impl Association {
             duplicates: self.received.take_duplicates(),
             packets: packets.min(u32::from(u8::MAX)) as u8,
             gaps: self.received.gaps(self.config.recovers_as_freebsd().then_some(more)),
-            kept: self.config.sack.non_renegable,
+            promise: self.config.promise(),
         }
     }
 }
