@@ -20,7 +20,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo pgo wheel wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser tshark usrsctp bpf test-rain reproduce validate validate-sctp compare storm storm-disk fuzz fuzz-python
+.PHONY: demo pgo wheel wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser tshark usrsctp bpf test-rain reproduce latency validate validate-sctp compare storm storm-disk fuzz fuzz-python
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams --plots
@@ -124,6 +124,11 @@ reproduce: build
 	  $(BIN)/ropewalk reproduce $$name; \
 	  $(BIN)/python tools/counts.py results/$$name; \
 	done
+
+# The three studies of docs/explanation/multipath-for-latency.md, and its tables from their results.
+latency: build
+	@set -e; for study in studies/multipath-for-*.toml; do $(BIN)/ropewalk study $$study; done
+	@$(BIN)/python tools/latency_page.py
 
 # Prints the table and writes docs/explanation/validation.md; finished runs are in results/validation. Other numbers:
 # make validate ARGS="--only chain/NewReno/1e-3/1/on --set link.up.both.rate=50Mbit/s"

@@ -14,13 +14,14 @@
 //! Deviation: PROBE_BW begins with a phase drawn from the clock, as controllers have no random numbers; like the random
 //! one it is never that of 0.75.
 //! With segmentation offload (Linux) there is room for three send quanta, of what leaves in a 1024th of a second and two segments at least, and for
-//! the ACKs of several segments at once (`aggregation.rs`).
-//! Deviation: no long-term rate of policers; segments are paced one by one.
+//! the ACKs of several segments at once (`aggregation.rs`), and the rate of a policer is kept to (`policer.rs`).
+//! Deviation: segments are paced one by one.
 
 mod aggregation;
 mod episode;
 mod filter;
 mod full_pipe;
+mod policer;
 mod rounds;
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,7 @@ use aggregation::Aggregation;
 use episode::{Conservation, Episode};
 use filter::LargestOfRounds;
 use full_pipe::FullPipe;
+use policer::{Policer, Progress};
 use rounds::DeliveryRounds;
 
 pub(crate) const ROW: Algorithm = Algorithm {
@@ -109,6 +111,8 @@ pub(crate) struct Bbr {
     quiet_until: u64,
     /// With segmentation offload: ACKs of several segments are allowed for.
     aggregation: Option<Aggregation>,
+    /// The same: the rate of a policer.
+    policer: Option<Policer>,
 }
 
 impl Bbr {
@@ -130,6 +134,7 @@ impl Bbr {
             lost: 0,
             quiet_until: 0,
             aggregation: setup.offload.then(|| Aggregation::new(mss)),
+            policer: setup.offload.then(Policer::default),
         };
         bbr.start_pacing(Nanos::from_millis(1));
         bbr
@@ -140,10 +145,20 @@ impl Bbr {
         self.pacing_rate = HIGH_GAIN * self.initial_window / rtt.max(Nanos(1)).as_secs_f64();
     }
 
+    fn policed_rate(&self) -> Option<f64> {
+        self.policer.as_ref().and_then(Policer::rate)
+    }
+
+    /// The estimated rate of the bottleneck, 0 if it is unknown.
+    fn rate(&self) -> f64 {
+        self.policed_rate().unwrap_or_else(|| self.bw.get())
+    }
+
     fn pacing_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup => HIGH_GAIN,
             Mode::Drain => 1.0 / HIGH_GAIN,
+            Mode::ProbeBw { .. } if self.policed_rate().is_some() => 1.0,
             Mode::ProbeBw { phase, .. } => CYCLE[phase],
             Mode::ProbeRtt { .. } => 1.0,
         }
@@ -160,8 +175,8 @@ impl Bbr {
     /// `gain` bandwidth-delay products in whole segments, rounded up; the initial window while nothing is known.
     fn product(&self, gain: f64) -> f64 {
         match self.min_rtt {
-            Some((rtt, _)) if self.bw.get() > 0.0 => {
-                (gain * self.bw.get() * rtt.as_secs_f64() / self.mss).ceil() * self.mss
+            Some((rtt, _)) if self.rate() > 0.0 => {
+                (gain * self.rate() * rtt.as_secs_f64() / self.mss).ceil() * self.mss
             }
             _ => self.initial_window,
         }
@@ -195,25 +210,36 @@ impl Bbr {
     /// For aggregated ACKs, once the pipe is full.
     fn allowance(&self) -> f64 {
         let aggregation = self.aggregation.as_ref().filter(|_| self.pipe.is_full());
-        aggregation.map_or(0.0, |aggregation| aggregation.allowance(self.bw.get()))
+        aggregation.map_or(0.0, |aggregation| aggregation.allowance(self.rate()))
+    }
+
+    fn look_for_policer(&mut self, now: SimTime, lossy: bool, app_limited: bool, round_start: bool) {
+        let probing = matches!(self.mode, Mode::ProbeBw { .. });
+        let (delivered, lost) = (self.rounds.delivered(), self.lost);
+        let progress = Progress { now, delivered, lost, lossy, app_limited, round_start, probing };
+        if self.policer.as_mut().is_some_and(|policer| policer.on_sample(&progress)) {
+            self.probe_bandwidth(now);
+        }
     }
 
     /// Takes in the delivery rate. True at the start of a round.
-    fn measure_rate(&mut self, ack: &Ack) -> bool {
+    fn measure_rate(&mut self, ack: &Ack, lossy: bool) -> bool {
         self.rounds.deliver(ack.delivered);
         let Some(sample) = ack.rate else { return false };
         let round_start = self.rounds.on_sample(&sample);
         if round_start {
             self.episode.on_round();
         }
+        self.look_for_policer(ack.now, lossy, sample.app_limited, round_start);
         debug_assert!(sample.interval > Nanos::ZERO, "a rate over no time");
         let rate = sample.delivered.as_f64() / sample.interval.as_secs_f64();
         let low = sample.app_limited || sample.before.0 < self.quiet_until;
         if !low || rate >= self.bw.get() {
             self.bw.update(self.rounds.count(), rate);
         }
+        let estimated = (self.rate(), self.cwnd);
         if let Some(aggregation) = &mut self.aggregation {
-            aggregation.on_sample(ack.now, sample.total, (self.bw.get(), self.cwnd), round_start);
+            aggregation.on_sample(ack.now, sample.total, estimated, round_start);
         }
         if round_start && !low {
             self.pipe.judge(self.bw.get());
@@ -226,7 +252,7 @@ impl Bbr {
         let min_rtt = self.min_rtt.map_or(Nanos::ZERO, |(rtt, _)| rtt);
         let long = ack.now.since(since) > min_rtt;
         let before = (ack.pipe + ack.delivered).as_f64();
-        let over = match CYCLE[phase] {
+        let over = match self.pacing_gain() {
             // Until the flight is that much above the estimated pipe, or packets are lost.
             gain if gain > 1.0 => long && (lossy || before >= self.target(gain)),
             // Until the queue is gone.
@@ -304,7 +330,7 @@ impl Bbr {
     }
 
     fn set_pacing_rate(&mut self) {
-        let rate = self.pacing_gain() * self.bw.get() * MARGIN;
+        let rate = self.pacing_gain() * self.rate() * MARGIN;
         if self.pipe.is_full() || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -373,7 +399,13 @@ impl Bbr {
 
 impl Extensions for Bbr {
     fn needs(&self) -> Needs {
-        Needs { rate_samples: true, whole_window: true, tcp_sender: true, ..Needs::default() }
+        Needs {
+            rate_samples: true,
+            whole_window: true,
+            tcp_sender: true,
+            third_window: true,
+            ..Needs::default()
+        }
     }
 
     fn recovery_hooks(&mut self) -> Option<&mut dyn RecoveryHooks> {
@@ -396,7 +428,7 @@ impl CongestionControl for Bbr {
     fn on_ack(&mut self, ack: &Ack, _paths: Paths<'_>) {
         let lost = ack.lost.0.saturating_sub(self.lost);
         self.lost = self.lost.max(ack.lost.0);
-        let round_start = self.measure_rate(ack);
+        let round_start = self.measure_rate(ack, lost > 0);
         self.turn_cycle(ack, lost > 0);
         self.leave_startup(ack);
         self.measure_rtt(ack, round_start);
@@ -413,10 +445,12 @@ impl CongestionControl for Bbr {
     /// Version 1 does not respond to marks either.
     fn on_ecn(&mut self, _loss: &Loss, _paths: Paths<'_>) {}
 
-    fn on_rto(&mut self, _loss: &Loss, _paths: Paths<'_>) {
+    /// It is like the end of a round.
+    fn on_rto(&mut self, loss: &Loss, _paths: Paths<'_>) {
         self.episode.save(self.cwnd, self.is_probing_rtt());
         self.episode.end();
         self.pipe.forget_rate();
+        self.look_for_policer(loss.now, true, false, true);
         self.cwnd = self.mss;
         self.check();
     }
@@ -438,8 +472,8 @@ impl CongestionControl for Bbr {
     }
 
     fn gauges(&self, _paths: Paths<'_>, report: &mut dyn FnMut(&'static str, f64)) {
-        if self.bw.get() > 0.0 {
-            report("bandwidth_bit_s", 8.0 * self.bw.get());
+        if self.rate() > 0.0 {
+            report("bandwidth_bit_s", 8.0 * self.rate());
         }
         if let Some((rtt, _)) = self.min_rtt {
             report("base_rtt_s", rtt.as_secs_f64());

@@ -58,6 +58,8 @@ pub struct Needs {
     /// The sender is one of TCP: the controller needs delivery rates, round trips and acknowledgements of each ACK, within loss
     /// episodes too, pacing, or dummies. A path of an association with SCTP has none of them; a scenario with it is refused.
     pub tcp_sender: bool,
+    /// A send buffer that follows the window has room for three of it in place of two (`sndbuf_expand` of Linux).
+    pub third_window: bool,
     /// The connection negotiates ECN. A scenario without it is refused.
     pub ecn: bool,
     /// The initial slow-start threshold is finite. A scenario with an unlimited one is refused.

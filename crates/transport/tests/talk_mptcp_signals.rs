@@ -126,6 +126,35 @@ fn an_in_kernel_server_announces() {
     );
 }
 
+/// One address after the other, as captures of Linux 6.18 have it: the next one when the last one is echoed, when a subflow
+/// has joined, or with the last repetition of an announcement that is not echoed.
+#[test]
+fn an_in_kernel_server_announces_one_address_at_a_time() {
+    let config = kernel(4, 0, &[(0, "signal"), (3, "signal"), (1, "signal"), (2, "signal")]);
+    server(&config, 4).play(
+        "  100  > . ack 1 add 3
+           150  < [3] S 0..1 join
+           150  > [3] S. 0..1 ack 1 join
+           # the echo is lost
+           250  < [3] . ack 1 join
+           250  > [3] . ack 1 dack 1
+           250  > . ack 1 add 1
+           350  < . ack 1 echo 1
+           350  > . ack 1 add 2
+          1100  > . ack 1 add 3
+          1150  < . ack 1 echo 3
+          1350  > . ack 1 add 2
+          1400  < . ack 1 echo 2
+          9000  = failure none",
+    );
+    let first: String = (0..4).map(|n| format!("{} > . ack 1 add 1\n", 100 + 1000 * n)).collect();
+    server(&kernel(4, 0, &[(1, "signal"), (2, "signal")]), 3).play(&first).play(
+        " 3100  > . ack 1 add 2
+          3200  < . ack 1 echo 2
+          9000  = failure none",
+    );
+}
+
 /// B in the SYN: the server keeps off the subflow while another is usable, and uses it when there is no other.
 #[test]
 fn a_backup_carries_data_only_when_no_other_can() {

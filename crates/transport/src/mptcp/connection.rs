@@ -387,10 +387,15 @@ impl MptcpConnection {
         let role = self.negotiation.role();
         let returns = role == Role::Server && self.addresses.announces_return(address);
         if returns || self.addresses.to_announce(role).contains(&address) {
-            self.signals.announce(self.addresses.id_of(address), address);
+            self.announce(vec![address]);
         }
         self.open_missing();
         self.check();
+    }
+
+    fn announce(&mut self, addresses: Vec<u8>) {
+        let Self { signals, addresses: book, .. } = self;
+        signals.announce(addresses.into_iter().map(|a| (book.id_of(a), a)), book.announcing());
     }
 
     /// The subflows of an address of this end become backups, or are so no longer.

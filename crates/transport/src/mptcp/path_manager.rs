@@ -4,9 +4,11 @@
 //! is opened whenever that knowledge changes. A subflow that has died counts as there, since nothing is opened twice,
 //! unless its address has left.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::option::ResetReason;
+use super::signals::Announcing;
 use super::subflows::{MAX_SUBFLOWS, Subflows};
 use crate::address::AddressPair;
 use crate::config::{AddressEndpoint, EndpointFlags, InKernel, MptcpConfig, PathManager};
@@ -261,20 +263,28 @@ impl AddressBook {
         laminar.or_else(|| routed().copied()).into_iter().collect()
     }
 
-    /// Own addresses that are announced as soon as joins are allowed: all but the one that the peer knows.
+    /// Own addresses that are announced when joins are allowed, in this order: all but the one that the peer knows.
     pub(super) fn to_announce(&self, role: Role) -> Vec<u8> {
         let manager = self.manager();
         let mut addresses: Vec<u8> = match manager {
-            PathManager::FullMesh { .. } if role == Role::Server => self.own.clone(),
+            PathManager::FullMesh { .. } if role == Role::Server => {
+                self.own.iter().copied().collect::<BTreeSet<_>>().into_iter().collect()
+            }
             PathManager::InKernel(_) => {
                 endpoints(manager).filter(|e| e.flags.signal).map(|e| e.address).collect()
             }
             _ => Vec::new(),
         };
         addresses.retain(|a| Some(*a) != self.first.local && self.is_here(Some(*a)));
-        addresses.sort_unstable();
-        addresses.dedup();
         addresses
+    }
+
+    /// Whether they are announced at once.
+    pub(super) fn announcing(&self) -> Announcing {
+        match self.manager() {
+            PathManager::InKernel(_) => Announcing::InTurn,
+            _ => Announcing::AtOnce,
+        }
     }
 
     /// True if a server tells the client about an address that comes (back).

@@ -13,7 +13,7 @@ use super::subflows::Subflows;
 use crate::config::{ConnectionBuffer, SendBuffer, TcpConfig};
 use crate::seq::Dsn;
 use crate::tcp::ranges::Range;
-use crate::tcp::send_buffer::{CONNECTION_BUFFER, ExpandedBuffer, send_buffer, send_space};
+use crate::tcp::send_buffer::{BUFFERED_WINDOWS, CONNECTION_BUFFER, ExpandedBuffer, send_buffer, send_space};
 use crate::tcp::sender::Sender;
 
 /// Progress of DATA_FIN.
@@ -84,7 +84,7 @@ impl SendSide {
             fin_tries: 0,
             reinject: ReinjectQueue::default(),
             persist: Persist { at: SimTime::NEVER, probes: 0, overrides: false },
-            buffer: ExpandedBuffer::new(&tcp),
+            buffer: ExpandedBuffer::new(&tcp, BUFFERED_WINDOWS),
             tcp,
         }
     }

@@ -26,8 +26,18 @@ struct Announcement {
     address: u8,
     echo: bool,
     tries: u32,
-    /// When it is due (again); `ZERO`: now.
+    /// When it is due (again); `ZERO`: now, `NEVER`: it waits for its turn.
     resend_at: SimTime,
+}
+
+/// When the addresses of an end are announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Announcing {
+    /// All at once.
+    AtOnce,
+    /// One after the other: the next one when the last one has been echoed or given up, or a subflow has joined. That of Linux
+    /// (`mptcp_pm_create_subflow_or_signal_addr` of 6.18).
+    InTurn,
 }
 
 /// An option that leaves once and is not confirmed.
@@ -123,12 +133,29 @@ impl Signals {
 
 /// ADD_ADDR.
 impl Signals {
-    /// Announces an address of this end.
-    pub(super) fn announce(&mut self, id: u8, address: u8) {
-        self.withdraw(address);
-        let resend_at = SimTime::ZERO;
-        self.announcements.push(Announcement { id, address, echo: false, tries: 0, resend_at });
+    /// Announces addresses of this end, given with their IDs.
+    pub(super) fn announce(&mut self, addresses: impl IntoIterator<Item = (u8, u8)>, when: Announcing) {
+        let resend_at = match when {
+            Announcing::AtOnce => SimTime::ZERO,
+            Announcing::InTurn => SimTime::NEVER,
+        };
+        for (id, address) in addresses {
+            self.withdraw(address);
+            self.announcements.push(Announcement { id, address, echo: false, tries: 0, resend_at });
+        }
+        self.announce_next();
         self.check();
+    }
+
+    /// The next address leaves that waits for its turn, unless one is about to leave.
+    pub(super) fn announce_next(&mut self) {
+        let is_leaving = |a: &Announcement| !a.echo && a.tries == 0 && a.resend_at != SimTime::NEVER;
+        if self.announcements.iter().any(is_leaving) {
+            return;
+        }
+        if let Some(next) = self.announcements.iter_mut().find(|a| a.resend_at == SimTime::NEVER) {
+            next.resend_at = SimTime::ZERO;
+        }
     }
 
     /// Does not announce an address of this end any more.
@@ -145,7 +172,8 @@ impl Signals {
 
     /// The peer has echoed an announcement.
     pub(super) fn on_echo(&mut self, id: u8) {
-        self.announcements.retain(|a| a.id != id);
+        self.announcements.retain(|a| a.echo || a.id != id);
+        self.announce_next();
     }
 
     /// An announcement or an echo is due at `now`.
@@ -177,6 +205,7 @@ impl Signals {
         announcement.resend_at = now + rto.max(ECHO_TIMEOUT);
         if announcement.tries >= ANNOUNCEMENT_TRIES {
             self.announcements.remove(i);
+            self.announce_next();
         }
         self.check();
         let hmac = negotiation.announcement_hmac(id, address);

@@ -86,7 +86,7 @@ impl Subflow {
         let payload = Bytes(endpoint.sender().mss());
         Self {
             pair,
-            send_buffer: ExpandedBuffer::new(tcp),
+            send_buffer: ExpandedBuffer::new(tcp, endpoint.sender().buffered_windows()),
             endpoint,
             join,
             health: Health::default(),

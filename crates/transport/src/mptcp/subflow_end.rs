@@ -59,13 +59,14 @@ impl SubflowEnd {
         let form = DssForm::new(&tcp, mptcp);
         let mss = form.payload(tcp.segment.mss);
         let congestion = setup.new_congestion(mss);
+        let endpoint = Endpoint::new(Arc::clone(&tcp), PathId::FIRST, mss, congestion, true);
         Self {
             role: setup.role,
             pair: setup.first,
-            endpoint: Endpoint::new(Arc::clone(&tcp), PathId::FIRST, mss, congestion, true),
             greeting: Greeting::default(),
             inbox: Inbox::new(&tcp, mss),
-            outbox: Outbox::new(&tcp),
+            outbox: Outbox::new(&tcp, endpoint.sender()),
+            endpoint,
             sack_blocks: sack_room(&tcp, Some(&form)),
             sizes: PacketSizes::new(&tcp, Some(form)),
             tcp,

@@ -48,21 +48,17 @@ impl TcpConnection {
     pub fn new(setup: &Setup) -> Self {
         let config = Arc::clone(&setup.tcp);
         let congestion = setup.new_congestion(config.segment.mss);
+        let endpoint =
+            Endpoint::new(Arc::clone(&config), PathId::FIRST, config.segment.mss, congestion, false);
         Self {
-            endpoint: Endpoint::new(
-                Arc::clone(&config),
-                PathId::FIRST,
-                config.segment.mss,
-                congestion,
-                false,
-            ),
             buffer: ReceiveBuffer::new(&config, config.segment.mss),
             window: AdvertisedWindow::new(&config),
             read: 0,
             held_open: false,
             beyond_window: 0,
             overflow: 0,
-            expanded: ExpandedBuffer::new(&config),
+            expanded: ExpandedBuffer::new(&config, endpoint.sender().buffered_windows()),
+            endpoint,
             sack_blocks: sack_room(&config, None),
             sizes: PacketSizes::new(&config, None),
             config,

@@ -6,7 +6,8 @@
 //! Linux (`tcp_rate_skb_delivered`) counts segments, whatever they carry. Where a sender paces as there each counts as a full one: small
 //! ones between the writes of an application make a rate larger than that of payload.
 //! Deviation: the connection was short of data if, when an ACK comes or data is given, the windows and the pacer have
-//! left room unused since an earlier instant. The draft asks at each write, which a subflow does not see.
+//! left room unused since an earlier instant. The draft asks at each write, which a subflow does not see. Subflows of Linux never ask
+//! (`tcp_rate_check_app_limited` is a part of the writes of TCP): all their samples count.
 
 use std::collections::VecDeque;
 
@@ -32,6 +33,8 @@ struct Snapshot {
 pub struct DeliveryRate {
     /// Bytes that a segment counts for; 0: its payload.
     unit: u64,
+    /// Samples tell a shortage of data.
+    sees_shortage: bool,
     /// Bytes delivered so far, and when the last of them were.
     delivered: u64,
     delivered_at: SimTime,
@@ -47,10 +50,11 @@ pub struct DeliveryRate {
 
 impl DeliveryRate {
     /// Nothing sent. A segment counts as `unit` bytes, or as its payload if that is zero.
-    pub fn new(unit: Bytes) -> Self {
+    pub fn new(unit: Bytes, sees_shortage: bool) -> Self {
         let start = SimTime::ZERO;
         Self {
             unit: unit.0,
+            sees_shortage,
             delivered: 0,
             delivered_at: start,
             first_sent_at: start,
@@ -100,7 +104,9 @@ impl DeliveryRate {
 
     /// Room was left unused for want of data.
     pub fn note_shortage(&mut self, pipe: Bytes) {
-        self.app_limited_until = (self.delivered + pipe.0).max(1);
+        if self.sees_shortage {
+            self.app_limited_until = (self.delivered + pipe.0).max(1);
+        }
     }
 
     /// An ACK, or the end of a wait, may have made room at `now`.
@@ -174,7 +180,7 @@ mod tests {
     /// out.
     #[test]
     fn the_rate_of_a_burst_is_that_of_its_acks() {
-        let mut rate = DeliveryRate::new(Bytes::ZERO);
+        let mut rate = DeliveryRate::new(Bytes::ZERO, true);
         (1..=10).for_each(|n| rate.on_send(ms(0), Seq(n * MSS), Bytes((n - 1) * MSS)));
         rate.room_may_appear(ms(100));
         let first = rate.on_ack(ms(100), &delivered(1, MSS, ms(0)), Seq(MSS), None).unwrap();
@@ -197,7 +203,7 @@ mod tests {
     /// ACKs that come all at once say less than the time in which the data was sent.
     #[test]
     fn compressed_acks_do_not_raise_the_rate() {
-        let mut rate = DeliveryRate::new(Bytes::ZERO);
+        let mut rate = DeliveryRate::new(Bytes::ZERO, true);
         for n in 1..=5 {
             rate.room_may_appear(ms(10 * n));
             rate.on_send(ms(10 * n), Seq(n * MSS), Bytes(0));
@@ -218,7 +224,7 @@ mod tests {
 
     #[test]
     fn segments_are_marked_while_data_is_short() {
-        let mut rate = DeliveryRate::new(Bytes::ZERO);
+        let mut rate = DeliveryRate::new(Bytes::ZERO, true);
         rate.on_send(ms(0), Seq(MSS), Bytes(0));
         rate.on_send(ms(40), Seq(2 * MSS), Bytes(MSS));
         let first = rate.on_ack(ms(100), &delivered(1, MSS, ms(0)), Seq(MSS), None).unwrap();
@@ -235,9 +241,21 @@ mod tests {
         assert!(!fourth.app_limited);
     }
 
+    /// A subflow of Linux: as above, and nothing is marked.
+    #[test]
+    fn a_sender_that_sees_no_writes_marks_nothing() {
+        let mut rate = DeliveryRate::new(Bytes::ZERO, false);
+        rate.on_send(ms(0), Seq(MSS), Bytes(0));
+        rate.room_may_appear(ms(100));
+        rate.note_shortage(Bytes(MSS));
+        rate.on_send(ms(140), Seq(2 * MSS), Bytes(MSS));
+        let sample = rate.on_ack(ms(240), &delivered(1, 2 * MSS, ms(140)), Seq(2 * MSS), None).unwrap();
+        assert!(!sample.app_limited);
+    }
+
     #[test]
     fn a_retransmission_starts_anew() {
-        let mut rate = DeliveryRate::new(Bytes::ZERO);
+        let mut rate = DeliveryRate::new(Bytes::ZERO, true);
         (1..=3).for_each(|n| rate.on_send(ms(0), Seq(n * MSS), Bytes((n - 1) * MSS)));
         rate.on_ack(ms(100), &delivered(2, 3 * MSS, ms(0)), Seq(0), None);
         rate.on_resend(Seq(MSS));
@@ -250,7 +268,7 @@ mod tests {
     #[test]
     fn linux_counts_segments() {
         let rate_of = |unit| {
-            let mut rate = DeliveryRate::new(Bytes(unit));
+            let mut rate = DeliveryRate::new(Bytes(unit), true);
             (1..=5).for_each(|n| rate.on_send(ms(0), Seq(n * 100), Bytes((n - 1) * 100)));
             rate.room_may_appear(ms(100));
             let change = Change {

@@ -17,6 +17,9 @@ pub const CONNECTION_BUFFER: Bytes = Bytes(4096);
 /// Send buffer of a subflow whose SYN has no answer: the second value of tcp_wmem.
 pub const CONNECTING_BUFFER: Bytes = Bytes(16 * 1024);
 
+/// Windows for which a send buffer that expands has room; a controller may ask for one more.
+pub const BUFFERED_WINDOWS: u64 = 2;
+
 /// The send buffer for congestion windows of together `cwnd` bytes (choice D-32), or what it has been expanded to.
 pub fn send_buffer(config: &TcpConfig, cwnd: impl FnOnce() -> u64, expanded: ExpandedBuffer) -> Bytes {
     match config.buffers.send_buffer {
@@ -40,20 +43,20 @@ pub fn send_space(config: &TcpConfig, size: Bytes, unacked: Bytes, unsent: impl 
 
 /// Size to which a send buffer has been expanded, in bytes.
 ///
-/// Source: Linux, `tcp_sndbuf_expand` in net/ipv4/tcp_input.c: room for two windows, each segment with the memory that
-/// the kernel reckons for it, considered when an ACK finds the application waiting for space; it never shrinks.
+/// Source: Linux, `tcp_sndbuf_expand` in net/ipv4/tcp_input.c: room for two windows (`Sender::buffered_windows`), each segment with the memory
+/// that the kernel reckons for it, considered when an ACK finds the application waiting for space; it never shrinks.
 /// For an MPTCP connection see [`crate::config::ConnectionBuffer`].
 #[derive(Clone, Copy, Debug)]
 pub struct ExpandedBuffer {
     size: u64,
-    /// The largest window so far: the buffer has room for two of it.
+    /// The largest window so far.
     cwnd: u64,
 }
 
 impl ExpandedBuffer {
-    /// Before the first ACK.
-    pub fn new(config: &TcpConfig) -> Self {
-        Self { size: expanded_for(config, 0), cwnd: 0 }
+    /// Before the first ACK, with room for so many windows.
+    pub fn new(config: &TcpConfig, windows: u64) -> Self {
+        Self { size: expanded_for(config, windows, 0), cwnd: 0 }
     }
 
     /// An ACK has found the application waiting, on the subflow of this sender. While data that waits fills the congestion window the buffer
@@ -61,21 +64,21 @@ impl ExpandedBuffer {
     #[inline]
     pub fn on_ack(&mut self, config: &TcpConfig, sender: &Sender) {
         if !sender.fills_window() {
-            self.expand(config, sender.controlled_cwnd());
+            self.expand(config, sender.buffered_windows(), sender.controlled_cwnd());
         }
     }
 
-    fn expand(&mut self, config: &TcpConfig, cwnd: u64) {
+    fn expand(&mut self, config: &TcpConfig, windows: u64, cwnd: u64) {
         if cwnd > self.cwnd {
-            *self = Self { size: self.size.max(expanded_for(config, cwnd)), cwnd };
+            *self = Self { size: self.size.max(expanded_for(config, windows, cwnd)), cwnd };
         }
-        debug_assert!(self.size >= expanded_for(config, cwnd), "a window without room: {self:?}");
+        debug_assert!(self.size >= expanded_for(config, windows, cwnd), "a window without room: {self:?}");
     }
 }
 
-/// Memory for two windows of `cwnd` bytes, at least of ten segments (TCP_INIT_CWND).
-fn expanded_for(config: &TcpConfig, cwnd: u64) -> u64 {
-    2 * segment_memory(config) * (cwnd / config.segment.mss.0.max(1)).max(10)
+/// Memory for `windows` of `cwnd` bytes, at least of ten segments (TCP_INIT_CWND).
+fn expanded_for(config: &TcpConfig, windows: u64, cwnd: u64) -> u64 {
+    windows * segment_memory(config) * (cwnd / config.segment.mss.0.max(1)).max(10)
 }
 
 /// Memory that the queue of a subflow takes of its send buffer (`sk_wmem_queued`): payload, and where the buffer expands the overhead of
@@ -157,14 +160,14 @@ mod tests {
         });
         config.buffers.send_buffer =
             SendBuffer::Expand { max: Bytes(200_000), connection: ConnectionBuffer::Sum };
-        let mut buffer = ExpandedBuffer::new(&config);
+        let mut buffer = ExpandedBuffer::new(&config, 2);
         let size = |buffer| send_buffer(&config, || 1_000_000, buffer);
         assert_eq!(size(buffer), Bytes(87_040));
-        buffer.expand(&config, 20 * 1448);
+        buffer.expand(&config, 2, 20 * 1448);
         assert_eq!(size(buffer), Bytes(174_080));
-        buffer.expand(&config, 5 * 1448);
+        buffer.expand(&config, 2, 5 * 1448);
         assert_eq!(size(buffer), Bytes(174_080));
-        buffer.expand(&config, 40 * 1448);
+        buffer.expand(&config, 2, 40 * 1448);
         assert_eq!(size(buffer), Bytes(200_000), "not beyond the limit");
     }
 
@@ -180,6 +183,8 @@ mod tests {
             })
         };
         assert_eq!([192, 268, 269, 320].map(|room| segment_memory(&linux(room))), [2304, 2304, 4352, 4352]);
-        assert_eq!(expanded_for(&linux(192), 129 * 1448), 594_432);
+        assert_eq!(expanded_for(&linux(192), 2, 129 * 1448), 594_432);
+        // With BBR the kernel told 152,064 bytes for 22.
+        assert_eq!(expanded_for(&linux(192), 3, 22 * 1448), 152_064);
     }
 }

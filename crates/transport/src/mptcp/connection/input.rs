@@ -332,9 +332,8 @@ impl MptcpConnection {
             self.tell_priority(0, true);
         }
         self.open_missing();
-        for address in self.addresses.to_announce(self.negotiation.role()) {
-            self.signals.announce(self.addresses.id_of(address), address);
-        }
+        let addresses = self.addresses.to_announce(self.negotiation.role());
+        self.announce(addresses);
     }
 
     /// The peer's address with this ID has left.
@@ -393,6 +392,7 @@ impl MptcpConnection {
     /// Subflow `i` has joined: it can help those that are stuck.
     fn became_usable(&mut self, i: usize) {
         self.lifetime.gained_subflow();
+        self.signals.announce_next();
         let stuck = |s: &Subflow| s.health().is_potentially_failed() && !s.health().was_reinjected();
         for j in 0..self.subflows.count() {
             if j != i && self.subflows.get(j).is_some_and(stuck) {

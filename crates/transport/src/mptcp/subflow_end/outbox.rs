@@ -26,14 +26,14 @@ pub(super) struct Outbox {
 
 impl Outbox {
     /// Nothing sent, nothing offered.
-    pub(super) fn new(tcp: &TcpConfig) -> Self {
+    pub(super) fn new(tcp: &TcpConfig, sender: &Sender) -> Self {
         Self {
             una: Dsn::FIRST_DATA,
             right: Dsn::FIRST_DATA,
             relayed: Dsn::FIRST_DATA,
             given: 0,
             persist: (SimTime::NEVER, 0),
-            buffer: ExpandedBuffer::new(tcp),
+            buffer: ExpandedBuffer::new(tcp, sender.buffered_windows()),
         }
     }
 

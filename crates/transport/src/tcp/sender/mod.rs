@@ -56,6 +56,7 @@ use super::delivery_rate::DeliveryRate;
 use super::ranges::Range;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
+use super::send_buffer::BUFFERED_WINDOWS;
 use crate::config::{LossMeans, PacingRule, TcpConfig};
 use crate::seq::Seq;
 use crate::space::Policy;
@@ -109,7 +110,8 @@ impl Sender {
     ) -> Self {
         let congestion = Controller::new(congestion, config.recovery.loss_means);
         let policy = Policy::new(&config);
-        let unit = if config.sending.pacing_rule == PacingRule::Linux { mss } else { Bytes::ZERO };
+        let linux = config.sending.pacing_rule == PacingRule::Linux;
+        let (unit, sees_shortage) = (if linux { mss } else { Bytes::ZERO }, !(linux && mapped));
         let has_timer = policy.as_deref().is_none_or(|policy| policy.has_retransmission_timer());
         Self {
             rtt: RttEstimator::new(config.timers.rto),
@@ -127,7 +129,7 @@ impl Sender {
                 .capabilities()
                 .needs
                 .rate_samples
-                .then(|| Box::new(DeliveryRate::new(unit))),
+                .then(|| Box::new(DeliveryRate::new(unit, sees_shortage))),
             policy,
             congestion,
             config,
@@ -289,6 +291,11 @@ impl Sender {
     /// The controller's window, whatever recovery makes of it.
     pub fn controlled_cwnd(&self) -> u64 {
         self.congestion.cwnd()
+    }
+
+    /// Windows for which a send buffer that expands has room.
+    pub fn buffered_windows(&self) -> u64 {
+        BUFFERED_WINDOWS + u64::from(self.congestion.capabilities().needs.third_window)
     }
 
     /// The congestion window is full when this ACK has let data go. Only so in slow start, where whole send quanta leave: later a segment
