@@ -35,7 +35,7 @@ SEEDS = {
     **dict.fromkeys(("k2", "k9", "k10", "k12"), 6),
     **{f"k6-{control}": 12 for control in COUPLED},
 }
-"""Replications; the others have three. Goodputs that are divided need most, then drops in few episodes and losses by chance."""
+"""Replications; others have three. Divided goodputs need most, then drops in few episodes and losses."""
 DELAYS = {
     **{name: {"a": 50, "b": 50} for name in ("k2", "k4", "k5", "k10", "k12")},
     **{name: {"a": 25, "b": 280} for name in ("k3", "k8")},
@@ -121,7 +121,7 @@ def share(scenario: dict[str, Any], side: str) -> float:
     return float(getattr(row, side).mean)
 
 
-def coupling(scenarios: dict[str, Any]) -> list[str]:
+def coupling(scenarios: dict[str, Any], causes: dict[str, dict[str, str]]) -> list[str]:
     """Coupled and uncoupled subflows beside one TCP, and where they send on unequal paths."""
     lines = [
         "",
@@ -136,8 +136,10 @@ def coupling(scenarios: dict[str, Any]) -> list[str]:
         "| simulator |",
         "|---|---|---|---|---|---|---|",
     ]
+    differing: list[str] = []
     for control in ("newreno", *COUPLED):
-        k6 = scenarios.get("k6" if control == "newreno" else f"k6-{control}")
+        name = "k6" if control == "newreno" else f"k6-{control}"
+        k6 = scenarios.get(name)
         unequal = scenarios.get(f"unequal-{control}")
         if k6 is None or unequal is None:
             continue
@@ -146,12 +148,14 @@ def coupling(scenarios: dict[str, Any]) -> list[str]:
         ]
         least, most = COUPLING["uncoupled" if control == "newreno" else "coupled"]
         verdict = "within" if least <= ratios[0] <= most else "outside"
+        if verdict == "outside":
+            differing += ["", f"{control}: {causes.get(name, {}).get('ratio', 'unexplained')}."]
         shares = [share(unequal, side) for side in ("kernel", "simulator")]
         lines.append(
             f"| {control} | {ratios[0]:.2f} | {ratios[1]:.2f} | {least} to {most} | {verdict} "
             f"| {shares[0]:.2f} | {shares[1]:.2f} |"
         )
-    return lines
+    return lines + differing
 
 
 def page() -> str:
@@ -171,7 +175,7 @@ def page() -> str:
         "",
         f"Of {len(verdicts)} figures, {counts}.",
     ]
-    lines += coupling(scenarios)
+    lines += coupling(scenarios, causes)
     for name in sorted(scenarios, key=NAMES.index):
         scenario = scenarios[name]
         rows = compared(scenario)

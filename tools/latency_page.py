@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 import sys
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "explanation" / "multipath-for-latency.md"
 FASTER = 0.99
 """A scheduler is faster if it takes this part of the time at most."""
+CHANCE = 0.05
 HEAD = "| | Best single path | Best scheduler | The usual one |\n|---|---|---|---|\n"
 SINGLE = {"MPTCP": "TCP", "CMT": "SCTP"}
 USUAL = {"MPTCP": "minrtt", "CMT": "primary_first"}
@@ -32,7 +34,7 @@ STUDIES = {
 
 @dataclass(frozen=True)
 class Row:
-    """One row: what is compared, and where its numbers are."""
+    """A row of the page: the quantity, and the place of its numbers."""
 
     of: str
     family: str
@@ -72,12 +74,19 @@ def seconds(value: float) -> str:
 
 
 def cell(values: dict[int, float], single: dict[int, float]) -> str:
-    """Median, ratio and replications that were faster."""
+    """Median, ratio and replications that were faster, in bold if a sign test finds more than chance."""
     ratios = [values[run] / single[run] for run in sorted(values.keys() & single.keys())]
     faster = sum(ratio <= FASTER for ratio in ratios)
     ratio = statistics.median(ratios)
     told = f"{ratio:.2f}" if ratio < 10 else f"{ratio:.2g}"  # noqa: PLR2004
-    return f"{seconds(statistics.median(values.values()))} ({told}; {faster} of {len(ratios)})"
+    cell = f"{seconds(statistics.median(values.values()))} ({told}; {faster} of {len(ratios)})"
+    return f"**{cell}**" if sign_test(faster, len(ratios)) < CHANCE else cell
+
+
+def sign_test(faster: int, of: int) -> float:
+    """The probability that one side has so many of `of` where both are as likely; 1 for half at most."""
+    ways = sum(math.comb(of, n) for n in range(faster, of + 1))
+    return min(1.0, 2 * ways / 2**of)
 
 
 def table(row: Row, background: str, results: dict[str, rw.StudyResults]) -> str:
@@ -99,9 +108,10 @@ def table(row: Row, background: str, results: dict[str, rw.StudyResults]) -> str
     }
     paths = {place: cases[f"{SINGLE[row.family]}, {place}"] for place in ("WLAN", "3G")}
     best_path = min(paths, key=lambda place: statistics.median(paths[place].values()))
+    # A page that is not there in time has no value.
     single = {
-        run: min(values[run] for values in paths.values())
-        for run in set.intersection(*(set(values) for values in paths.values()))
+        run: min(values[run] for values in paths.values() if run in values)
+        for run in set().union(*paths.values())
     }
     cells = {name: cell(values, single) for name, values in schedulers.items()}
     least = min(schedulers, key=lambda name: statistics.median(schedulers[name].values()))

@@ -228,15 +228,16 @@ fn k13_a_small_buffer_over_lte_and_geo() {
     near("K13", found, 5.0, 0.05);
 }
 
-/// Two paths of BBR. Six runs of the kernel had 755 to 1358 drops on a path and round trips of 175 to 180 ms; over plain TCP 162 drops.
+/// Two paths of BBR. Twelve runs of the kernel had 755 to 1639 drops on a path and round trips of 175 to 184 ms, 178 in the mean; over
+/// plain TCP 162 drops.
 #[test]
 fn k12_bbr_keeps_the_queue_that_it_has_made() {
     let nearly = r#"{ kind = "uniform", min = "50ms", max = "50100us", reorder = false }"#;
     let tables = run("k12.toml", &[("path.a.both.delay", nearly), ("path.b.both.delay", nearly)], 5);
     near("K12", goodput(&tables, "up"), 18.11, 0.05);
     for path in ["a", "b"] {
-        drops_near(&format!("K12, {path}"), drops(&tables, &format!("{path}.up")), (755.0, 1358.0));
-        near("K12, round trip", mean(&tables, ("subflows", "path", path), "srtt_mean_s"), 0.177, 0.05);
+        drops_near(&format!("K12, {path}"), drops(&tables, &format!("{path}.up")), (755.0, 1639.0));
+        near("K12, round trip", mean(&tables, ("subflows", "path", path), "srtt_mean_s"), 0.178, 0.05);
     }
     let tables = run("k1.toml", &[("flow.up.transport.congestion", "bbr")], 1);
     drops_near("K1 with BBR", drops(&tables, "a.up"), (162.0, 162.0));

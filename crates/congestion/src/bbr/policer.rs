@@ -20,7 +20,7 @@ const ROUNDS_OF_USE: u32 = 48;
 /// The clock of the kernel's intervals.
 const TICK: Nanos = Nanos::from_millis(1);
 
-/// What an ACK tells.
+/// The news of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
     pub(super) now: SimTime,
@@ -75,7 +75,7 @@ enum State {
     Waiting,
     /// An interval after one with this rate.
     Sampling(Interval, Option<f64>),
-    /// The rate is used, so many rounds so far.
+    /// The rate is used, and has been for some rounds.
     Used { rate: f64, rounds: u32 },
 }
 

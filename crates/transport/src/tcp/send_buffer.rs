@@ -54,7 +54,7 @@ pub struct ExpandedBuffer {
 }
 
 impl ExpandedBuffer {
-    /// Before the first ACK, with room for so many windows.
+    /// Before the first ACK, with room for this number of windows.
     pub fn new(config: &TcpConfig, windows: u64) -> Self {
         Self { size: expanded_for(config, windows, 0), cwnd: 0 }
     }
