@@ -103,7 +103,7 @@ fn read_inputs(inputs: &[Input]) -> Reading {
     let (cut, sacks) = (reading.associations.cut, reading.associations.cut_sacks);
     if sacks > 0 {
         let reason = format!(
-            "gap blocks of {sacks} SACKs are cut off, so that chunks seem to be in flight that have arrived: capture whole packets (tcpdump -s 0)"
+            "gap blocks of {sacks} SACKs are cut off, so that chunks seem to be in flight that have arrived, and round trips are too long: capture whole packets (tcpdump -s 0, ropewalk run --snap 0)"
         );
         reading.problems.push(Unreadable { file: PathBuf::new(), reason });
     }
