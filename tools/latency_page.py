@@ -86,7 +86,7 @@ def cell(values: dict[int, float], single: dict[int, float]) -> str:
 def sign_test(faster: int, of: int) -> float:
     """The probability that one side has so many of `of` where both are as likely; 1 for half at most."""
     ways = sum(math.comb(of, n) for n in range(faster, of + 1))
-    return min(1.0, 2 * ways / 2**of)
+    return float(min(1.0, 2 * ways / 2**of))
 
 
 def table(row: Row, background: str, results: dict[str, rw.StudyResults]) -> str:
