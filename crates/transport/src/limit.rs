@@ -23,10 +23,12 @@ pub enum Limit {
     /// Nagle's algorithm holds back (RFC 9293 section 3.7.4): the next write would release it.
     #[default]
     Application,
-    /// cwnd is used up by bytes in flight (RFC 5681), outside loss recovery.
+    /// cwnd is used up by bytes in flight (RFC 5681), outside loss recovery. Also while a segment waits for a send quantum because
+    /// cwnd has less room than the window that the peer offers.
     CongestionWindow,
     /// The next segment does not fit into the window that the peer offers, including a fragment that sender-side silly
-    /// window avoidance holds back (RFC 9293 section 3.8.6.2.1), and including `flight_limit` of the configuration.
+    /// window avoidance holds back (RFC 9293 section 3.8.6.2.1), and including `flight_limit` of the configuration. Also while a segment
+    /// waits for a send quantum because this window has no more room than cwnd.
     ReceiveWindow,
     /// All data is sent, the windows have room, and the application has more to write than the send buffer accepts.
     SendBuffer,

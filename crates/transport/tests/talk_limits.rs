@@ -2,7 +2,8 @@
 //! more to write than the send buffer accepts.
 
 use testkit::{Talk, setups};
-use transport::config::{LossMeans, RecoveryKind, TcpConfig};
+use transport::config::{LossMeans, QuantumRule, RecoveryKind, TcpConfig};
+use units::Bytes;
 
 /// MSS 1460, a window of ten segments, round-trip time 100 ms.
 fn client(config: &TcpConfig) -> Talk {
@@ -91,6 +92,34 @@ fn congestion_window_before_receive_window() {
          200  > . s10..s11
          200  = limit receive_window",
     );
+}
+
+/// Room for one segment waits for a send quantum of two, and the window that has less room is the limit (`is_cwnd_limited` and
+/// `is_rwnd_limited` of `tcp_tso_should_defer`).
+#[test]
+fn the_smaller_window_while_a_send_quantum_waits() {
+    for (segments, window, limit) in [(12, 60_000, "congestion_window"), (20, 17_520, "receive_window")] {
+        let config = setups::tcp().with(|c| {
+            c.sending.quantum_rule = QuantumRule::Linux;
+            c.window.initial_window = segments;
+            c.window.initial_ssthresh = Bytes(u64::from(segments) * 1460);
+        });
+        setups::talk(&config, "newreno").play(&format!(
+            "  0    open
+               0    > S 0..1
+             100    < S. 0..1 ack 1 win {window}
+             100    > . ack 1
+             100    write s20
+             100    > . s0..s12
+             100    = limit {limit}
+             200    < . ack s1 win {window}
+             200    > . s12..s13
+             200.5  < . ack s2 win {window}
+             200.5  = limit {limit}
+             200.6  < . ack s3 win {window}
+             200.6  > . s13..s15"
+        ));
+    }
 }
 
 /// Everything that the send buffer accepted is sent, the window has room, and the application waits for space.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use testkit::{Duo, Fault, Way, Wire, setups};
 use transport::Connection;
-use transport::config::{CwndCounts, Reassembly, RecoveryKind, TcpConfig};
+use transport::config::{CwndCounts, QuantumRule, Reassembly, RecoveryKind, RtoRule, SendBuffer, TcpConfig};
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 
 /// Few enough faults that the usual way opens again between them.
@@ -39,6 +39,9 @@ prop_compose! {
         (prr, timestamps, limited_transmit, nagle, sack) in any::<(bool, bool, bool, bool, bool)>(),
         (every, quick) in (1u32..4, 0u32..6),
         (pacing, ecn, in_segments) in (prop::bool::weighted(0.1), any::<bool>(), any::<bool>()),
+        (quanta, peaks) in any::<(bool, bool)>(),
+        // With room for everything the sender closes at once, and MPTCP that closes has no usual way.
+        send_buffer in prop_oneof![Just(1u64 << 20), 6_000u64..40_000],
         buffer in prop_oneof![Just(1u64 << 20), 3_000u64..50_000],
     ) -> TcpConfig {
         let mut config = setups::tcp();
@@ -48,6 +51,9 @@ prop_compose! {
         (config.options.timestamps, config.recovery.limited_transmit, config.sending.nagle) = (timestamps, limited_transmit, nagle);
         (config.ack.every, config.ack.quick, config.sending.pacing, config.options.ecn) = (every, quick, pacing, ecn);
         config.window.counts = if in_segments { CwndCounts::Segments } else { CwndCounts::Bytes };
+        config.buffers.send_buffer = SendBuffer::Fixed(Bytes(send_buffer));
+        config.sending.quantum_rule = if quanta { QuantumRule::Linux } else { QuantumRule::None };
+        config.timers.rto.estimator = if peaks { RtoRule::Linux } else { RtoRule::Rfc };
         (config.buffers.receive_buffer, config.buffers.receive_buffer_max) = (Bytes(buffer), Bytes(buffer));
         config
     }
@@ -122,6 +128,8 @@ proptest! {
         joint: bool,
         total in 1u64..120_000,
     ) {
+        // A segment that is given alone never waits, so that the usual way begins no quantum for it, and keeps none.
+        let config = config.with(|c| c.sending.quantum_rule = QuantumRule::None);
         let mut mptcp = setups::mptcp();
         mptcp.reassembly = if joint { Reassembly::Joint } else { Reassembly::Separate };
         let pair = || setups::mptcp_pair(&config, &mptcp, control, scheduler, 2);

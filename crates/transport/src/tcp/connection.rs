@@ -288,20 +288,10 @@ impl TcpConnection {
             let waits = self.endpoint.sender().awaits_ack();
             return if waits { Departure::LAST } else { Departure::LAST.quiet() };
         }
-        if self.endpoint.rests_now(now) {
-            return self.rest(Departure::NOTHING);
-        }
-        if let Some(seq) = self.endpoint.write_data(now, self.sack_blocks[0], packet) {
-            let offset = StreamOffset((seq - Seq::FIRST_DATA).0);
-            let window = self.offer_window();
-            self.sizes.complete_usual(packet, window, (Some(self.sizes.plain()), offset));
-            self.push_last(packet);
-            if !self.endpoint.rests_after_data() {
-                return Departure::PACKET;
-            }
-            let last = self.rest(Departure::LAST);
-            let filled = self.endpoint.sender().limit(false) == Limit::CongestionWindow;
-            return if filled { last.filled() } else { last };
+        match self.endpoint.write_data(now, self.sack_blocks[0], packet) {
+            Some(Some(seq)) => return self.complete_data(now, seq, packet),
+            Some(None) => return self.rest(Departure::NOTHING),
+            None => {}
         }
         let offer = Offer { sack_blocks: self.sack_blocks, may_send: true };
         let Some(written) = self.endpoint.poll_transmit(now, &offer, packet) else {
@@ -310,7 +300,22 @@ impl TcpConnection {
         let window = self.offer_window();
         self.sizes.complete(packet, window);
         self.push_last(packet);
-        if self.endpoint.rests_after(written) { self.rest(Departure::LAST) } else { Departure::PACKET }
+        if self.endpoint.rests_after(now, written) { self.rest(Departure::LAST) } else { Departure::PACKET }
+    }
+
+    /// Adds what the envelope says to a full segment, and finds out whether another may follow.
+    #[inline(always)]
+    fn complete_data(&mut self, now: SimTime, seq: Seq, packet: &mut Packet) -> Departure {
+        let offset = StreamOffset((seq - Seq::FIRST_DATA).0);
+        let window = self.offer_window();
+        self.sizes.complete_usual(packet, window, (Some(self.sizes.plain()), offset));
+        self.push_last(packet);
+        if !self.endpoint.rests_after_data(now) {
+            return Departure::PACKET;
+        }
+        let last = self.rest(Departure::LAST);
+        let filled = self.endpoint.sender().limit(false) == Limit::CongestionWindow;
+        if filled { last.filled() } else { last }
     }
 
     /// RFC 9293 section 3.9.1.2: the last segment of what was written has PSH.

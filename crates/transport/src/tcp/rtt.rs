@@ -49,56 +49,57 @@ impl RttEstimator {
     /// Takes in a sample measured at `now`, while `outstanding` has no acknowledgement.
     #[inline(always)]
     pub fn sample_beside(&mut self, now: SimTime, r: Nanos, outstanding: Range<Seq>) {
-        if self.config.estimator == RtoRule::Linux {
-            self.peak.sample(self.srtt, r, outstanding, self.config.min);
-        }
-        self.sample(now, r);
-    }
-
-    /// The same where the sequence numbers do not matter.
-    #[inline(always)]
-    pub fn sample(&mut self, now: SimTime, r: Nanos) {
         self.latest = r;
         self.samples += 1;
         self.sum += u128::from(r.0);
         self.min.update(now, r);
-        // Fixed point in u64: round-trip times are far below the 2^60 ns that a gain could overflow at.
-        let ns3 = self.config.estimator == RtoRule::Ns3;
-        let srtt = match self.srtt {
-            None => {
-                self.rttvar = if ns3 { r } else { r / 2 };
-                r
-            }
-            Some(srtt) => {
+        let (before, rule) = (self.srtt, self.config.estimator);
+        let (srtt, rttvar) = match before {
+            // Fixed point in u64: round-trip times are far below the 2^60 ns that a gain could overflow at.
+            Some(srtt) if rule != RtoRule::Ns3 => {
                 let deviation = srtt.0.abs_diff(r.0);
-                if ns3 {
-                    self.rttvar = Nanos((9 * self.rttvar.0 + deviation) / 10);
-                    Nanos((9 * srtt.0 + r.0) / 10)
-                } else {
-                    self.rttvar = Nanos((3 * self.rttvar.0 + deviation) / 4);
-                    Nanos((7 * srtt.0 + r.0) / 8)
-                }
+                ((7 * srtt.0 + r.0) / 8, (3 * self.rttvar.0 + deviation) / 4)
             }
+            _ => self.smooth_otherwise(r),
         };
-        self.srtt = Some(srtt);
-        self.rto = self.timeout(srtt);
+        (self.srtt, self.rttvar) = (Some(Nanos(srtt)), Nanos(rttvar));
+        self.rto = match rule {
+            RtoRule::Linux => {
+                self.peak.sample(before, r, outstanding, self.config.min);
+                self.timeout(Nanos(srtt), self.peak.variance)
+            }
+            RtoRule::Rfc => self.timeout(Nanos(srtt), self.config.granularity.max(self.rttvar * 4)),
+            RtoRule::Ns3 => self.timeout_of_ns3(Nanos(srtt)),
+        };
+    }
+
+    /// The same where the sequence numbers do not matter.
+    pub fn sample(&mut self, now: SimTime, r: Nanos) {
+        self.sample_beside(now, r, Range::new(Seq(0), Seq(0)));
+    }
+
+    /// SRTT and RTTVAR after the first sample, and always in ns-3.
+    #[inline(never)]
+    fn smooth_otherwise(&self, r: Nanos) -> (u64, u64) {
+        let ns3 = self.config.estimator == RtoRule::Ns3;
+        let Some(srtt) = self.srtt else { return (r.0, if ns3 { r.0 } else { r.0 / 2 }) };
+        debug_assert!(ns3, "others weigh by eighths and quarters");
+        ((9 * srtt.0 + r.0) / 10, (9 * self.rttvar.0 + srtt.0.abs_diff(r.0)) / 10)
     }
 
     #[inline(always)]
-    fn timeout(&self, srtt: Nanos) -> Nanos {
-        if self.config.estimator == RtoRule::Ns3 {
-            let whole = |time: Nanos| Nanos::from_millis(time.0 / Nanos::from_millis(1).0);
-            return (whole(srtt) + whole(self.rttvar) * 4).max(self.config.min).min(self.config.max);
-        }
-        let variance = match self.config.estimator {
-            RtoRule::Linux => self.peak.variance,
-            _ => self.config.granularity.max(self.rttvar * 4),
-        };
+    fn timeout(&self, srtt: Nanos, variance: Nanos) -> Nanos {
         let rto = match self.config.floor {
             RtoFloor::Total => (srtt + variance).max(self.config.min),
             RtoFloor::Variance => srtt + variance.max(self.config.min),
         };
         rto.min(self.config.max)
+    }
+
+    #[inline(never)]
+    fn timeout_of_ns3(&self, srtt: Nanos) -> Nanos {
+        let whole = |time: Nanos| Nanos::from_millis(time.0 / Nanos::from_millis(1).0);
+        (whole(srtt) + whole(self.rttvar) * 4).max(self.config.min).min(self.config.max)
     }
 
     /// The SYN had to be retransmitted and gave no sample (RFC 6298 rule 5.7).
@@ -162,6 +163,7 @@ struct PeakDeviation {
 impl PeakDeviation {
     const NONE: Self = Self { mean: Nanos::ZERO, largest: Nanos::ZERO, variance: Nanos::ZERO, round: Seq(0) };
 
+    #[inline(always)]
     fn sample(&mut self, srtt: Option<Nanos>, r: Nanos, outstanding: Range<Seq>, least: Nanos) {
         let Some(srtt) = srtt else {
             let variance = (r * 2).max(least);

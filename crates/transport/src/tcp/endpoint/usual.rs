@@ -72,13 +72,16 @@ impl Endpoint {
         alone
     }
 
-    /// The usual departure from an end that sends: the next full segment. Returns its sequence number; `None` if it is something
-    /// else that leaves, or nothing; then nothing has changed.
+    /// The usual departure from an end that sends: the next full segment, whose sequence number is returned, or nothing yet. `None`: it
+    /// is something else that leaves.
     #[inline(always)]
-    pub fn write_data(&mut self, now: SimTime, blocks: usize, packet: &mut Packet) -> Option<Seq> {
-        let sent = if self.usual.is_open() { self.sender.next_full(now) } else { None }?;
-        self.write_usual(now, (sent.seq, sent.len), false, blocks, packet);
-        Some(sent.seq)
+    pub fn write_data(&mut self, now: SimTime, blocks: usize, packet: &mut Packet) -> Option<Option<Seq>> {
+        let next = if self.usual.is_open() { self.sender.next_usual(now)? } else { return None };
+        if let Some(sent) = next {
+            self.write_usual(now, (sent.seq, sent.len), false, blocks, packet);
+            return Some(Some(sent.seq));
+        }
+        (!self.receiver.ack_is_due(now)).then_some(None)
     }
 
     /// Data of `len` bytes may be given to it with `pass`, if its windows have room.
@@ -154,17 +157,17 @@ impl Endpoint {
     /// After a segment has left: true if it is known that `poll_transmit` would find nothing more. Has the effects that this
     /// would have.
     #[inline]
-    pub fn rests_after(&mut self, written: Written) -> bool {
+    pub fn rests_after(&mut self, now: SimTime, written: Written) -> bool {
         if !self.usual.is_open() {
             return written.last && !self.may_have_something();
         }
-        self.rests_after_data()
+        self.rests_after_data(now)
     }
 
     /// The same after `write_data`.
     #[inline]
-    pub fn rests_after_data(&mut self) -> bool {
-        !self.receiver.owes_ack() && self.sender.rests()
+    pub fn rests_after_data(&mut self, now: SimTime) -> bool {
+        !self.receiver.owes_ack() && self.sender.rests(now)
     }
 
     #[inline(always)]

@@ -88,17 +88,21 @@ impl Activity {
         self.unit.1 = self.stats.segments_sent;
     }
 
-    /// A send quantum begins, of `more` segments beside the next.
-    pub(super) fn grant(&mut self, now: SimTime, more: u64) {
-        self.granted = (now, more);
+    /// A send quantum of this many segments begins.
+    pub(super) fn grant(&mut self, now: SimTime, segments: u64) {
+        self.granted = (now, segments);
     }
 
     /// The next segment belongs to the quantum that was begun now.
     #[inline]
-    pub(super) fn take_granted(&mut self, now: SimTime) -> bool {
-        let belongs = self.granted.0 == now && self.granted.1 > 0;
-        self.granted.1 -= u64::from(belongs);
-        belongs
+    pub(super) fn is_granted(&self, now: SimTime) -> bool {
+        self.granted.0 == now && self.granted.1 > 0
+    }
+
+    /// A full segment leaves, of that quantum if there is one.
+    #[inline]
+    pub(super) fn take_granted(&mut self, now: SimTime) {
+        self.granted.1 -= u64::from(self.is_granted(now));
     }
 
     /// A timeout.

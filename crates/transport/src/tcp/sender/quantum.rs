@@ -11,6 +11,7 @@ use units::{Nanos, SimTime};
 use super::super::send_buffer::{MIN_QUANTUM, send_quantum};
 use super::Sender;
 use crate::config::QuantumRule;
+use crate::limit::Limit;
 
 /// After a longer silence all leaves that the windows have room for.
 const RECENT: Nanos = Nanos::from_millis(1);
@@ -18,42 +19,54 @@ const RECENT: Nanos = Nanos::from_millis(1);
 const ENOUGH: u64 = 3;
 
 impl Sender {
-    /// A full segment that the windows have room for waits until they have room for more.
+    /// Why a full segment that the windows have room for beside `flight` bytes in a window of `window` waits until they have room for
+    /// more; `None`: it may leave.
     #[inline]
-    pub(super) fn waits_for_quantum(&mut self, now: SimTime) -> bool {
-        self.config.sending.quantum_rule == QuantumRule::Linux
-            && !self.activity.take_granted(now)
-            && !self.begins_quantum(now)
+    pub(super) fn waits_for_quantum(&mut self, now: SimTime, flight: u64, window: u64) -> Option<Limit> {
+        if self.config.sending.quantum_rule != QuantumRule::Linux || self.activity.is_granted(now) {
+            return None;
+        }
+        let near =
+            self.activity.idle_for(now).is_some_and(|idle| idle <= RECENT) && self.next_ack_is_near(now);
+        if near || self.has_room_for_two(flight, window) {
+            return self.begin_quantum(now, near, flight, window);
+        }
+        None
+    }
+
+    /// Another may leave with it.
+    #[inline]
+    fn has_room_for_two(&self, flight: u64, window: u64) -> bool {
+        flight + 2 * self.full() <= window && self.send.nxt().0 + 2 * self.send.mss() <= self.right_edge().0
     }
 
     /// Nothing of a quantum is left: the next begins now, or not yet.
     #[inline(never)]
-    fn begins_quantum(&mut self, now: SimTime) -> bool {
+    fn begin_quantum(&mut self, now: SimTime, near: bool, flight: u64, window: u64) -> Option<Limit> {
         let (mss, one) = (self.send.mss().max(1), self.full().max(1));
         let cwnd = self.congestion.cwnd() / one;
-        let by_cwnd = self.usable_window().saturating_sub(self.in_flight()) / one;
+        let by_cwnd = window.saturating_sub(flight) / one;
         let by_receiver = self.right_edge().0.saturating_sub(self.send.nxt().0) / mss;
         let room = by_cwnd.min(by_receiver);
-        let near = self.next_ack_is_near(now);
         // The rate is asked for only where it decides.
         let least = room < MIN_QUANTUM || room == MIN_QUANTUM && !near;
         let quantum = if least { MIN_QUANTUM } else { send_quantum(self.pacing_rate_estimate(), mss) };
-        let window = self.window.size(self.send.una()).0.min(cwnd * mss);
-        if near && room < quantum && room * mss < window / ENOUGH {
-            if by_cwnd < by_receiver {
-                self.activity.judge((self.send.una(), self.send.nxt()), self.in_flight(), true);
+        let offered = self.window.size(self.send.una()).0;
+        if near && room < quantum && room * mss < offered.min(cwnd * mss) / ENOUGH {
+            if by_receiver <= by_cwnd {
+                return Some(Limit::ReceiveWindow);
             }
-            return false;
+            self.activity.judge((self.send.una(), self.send.nxt()), flight, true);
+            return Some(Limit::CongestionWindow);
         }
-        let segments = room.min(quantum).min(cwnd / 2).max(1);
-        self.activity.grant(now, segments - 1);
-        true
+        self.activity.grant(now, room.min(quantum).min(cwnd / 2).max(1));
+        None
     }
 
     /// More than a segment waits, the last has just left, and the oldest is to be acknowledged soon.
+    #[inline(never)]
     fn next_ack_is_near(&self, now: SimTime) -> bool {
-        let recent = self.activity.idle_for(now).is_some_and(|idle| idle <= RECENT);
-        if !recent || !self.recovery.is_open() || self.send.unsent() <= self.send.mss() {
+        if !self.recovery.is_open() || self.send.unsent() <= self.send.mss() {
             return false;
         }
         let due =

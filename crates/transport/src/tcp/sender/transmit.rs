@@ -54,9 +54,7 @@ impl Sender {
     /// The next segment; call until `None`. Retransmissions first, then new data, then the FIN.
     #[inline(always)]
     pub fn next(&mut self, now: SimTime) -> Option<Transmission> {
-        if self.usual.is_open()
-            && let Some(found) = self.next_usual(now)
-        {
+        if let Some(found) = self.next_usual(now) {
             return found;
         }
         let found = self.next_of_any_kind(now);
@@ -136,8 +134,11 @@ impl Sender {
         if self.nagle_forbids(len) {
             return self.wait(Limit::Application);
         }
-        if len == self.send.mss() && self.waits_for_quantum(now) {
-            return self.wait(self.limit_of_window());
+        if len == self.send.mss() {
+            if let Some(limit) = self.waits_for_quantum(now, flight, window) {
+                return self.wait(limit);
+            }
+            self.activity.take_granted(now);
         }
         if self.recovery.is_open() {
             self.detector.count_limited_transmit(self.board.counted().one(len));

@@ -166,13 +166,17 @@ impl Sender {
         }
     }
 
-    /// The next segment while the usual way is open: a full one if the windows have room, none if nothing waits or the
-    /// congestion window is used up. `None`: the general way must find out.
+    /// The next segment while the usual way is open: a full one if the windows have room, none if nothing waits, the
+    /// congestion window is used up, or the segment waits for a send quantum. `None`: the general way must find out;
+    /// then nothing has changed.
     #[inline(always)]
-    pub(super) fn next_usual(&mut self, now: SimTime) -> Option<Option<Transmission>> {
-        Some(match self.prospect() {
-            Prospect::Segment if self.waits_for_quantum(now) => self.wait(Limit::CongestionWindow),
+    pub fn next_usual(&mut self, now: SimTime) -> Option<Option<Transmission>> {
+        if !self.usual.is_open() {
+            return None;
+        }
+        Some(match self.prospect(now) {
             Prospect::Segment => {
+                self.activity.take_granted(now);
                 self.restart_after_idle(now);
                 let fresh = self.send.advance(self.send.mss());
                 Some(self.send_usual(now, fresh, self.send.mss()))
@@ -182,23 +186,9 @@ impl Sender {
         })
     }
 
-    /// As `next`, if that is a full segment on the usual way. Otherwise nothing has changed, but that a segment that waits for its quantum uses
-    /// the window up.
+    /// The result of `next` while the usual way is open. Asked again at the same instant it is the same.
     #[inline(always)]
-    pub fn next_full(&mut self, now: SimTime) -> Option<Transmission> {
-        let full = self.usual.is_open()
-            && matches!(self.prospect(), Prospect::Segment)
-            && !self.waits_for_quantum(now);
-        full.then(|| {
-            self.restart_after_idle(now);
-            let fresh = self.send.advance(self.send.mss());
-            self.send_usual(now, fresh, self.send.mss())
-        })
-    }
-
-    /// The result of `next` while the usual way is open.
-    #[inline(always)]
-    fn prospect(&self) -> Prospect {
+    fn prospect(&mut self, now: SimTime) -> Prospect {
         let (len, full) = (self.send.next_len(), self.send.mss());
         if len == 0 && !self.send.owes_fin() {
             return Prospect::Nothing(Limit::Application);
@@ -206,10 +196,11 @@ impl Sender {
         if len != full || self.send.nxt() + Bytes(full) > self.right_edge() {
             return Prospect::Unknown;
         }
-        if self.board.outstanding_counted() + self.full() > self.congestion.cwnd() {
+        let (flight, cwnd) = (self.board.outstanding_counted(), self.congestion.cwnd());
+        if flight + self.full() > cwnd {
             return Prospect::Nothing(Limit::CongestionWindow);
         }
-        Prospect::Segment
+        self.waits_for_quantum(now, flight, cwnd).map_or(Prospect::Segment, Prospect::Nothing)
     }
 
     /// The congestion window has no room for a full segment, and nothing odd is going on.
@@ -220,8 +211,8 @@ impl Sender {
 
     /// True if `next` would find nothing now; then the limit is noted as by `next`.
     #[inline]
-    pub fn rests(&mut self) -> bool {
-        let prospect = if self.usual.is_open() { self.prospect() } else { Prospect::Unknown };
+    pub fn rests(&mut self, now: SimTime) -> bool {
+        let prospect = if self.usual.is_open() { self.prospect(now) } else { Prospect::Unknown };
         if let Prospect::Nothing(limit) = prospect {
             self.activity.wait(limit);
         }
