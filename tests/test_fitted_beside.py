@@ -1,5 +1,6 @@
 """Fits beyond the packets of one connection: others on its paths, and trials of what packets do not tell."""
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +15,7 @@ TWO = [
     'both = { rate = "8Mbit/s", delay = "15ms", queue = "60kB" }',
     'both = { rate = "6Mbit/s", delay = "60ms", queue = "100kB" }',
 ]
+FROM_SERVER = 'from = "server"\nto = "terminal"'
 OTHER = """
 [[flow]]
 name = "other"
@@ -87,6 +89,30 @@ def test_a_connection_that_began_earlier_moves_the_start(tmp_path: Path) -> None
     ratio, apart = compared(reading)
     assert ratio == pytest.approx(1.0, abs=0.1)
     assert apart < 0.1
+
+
+PAGE = """\
+app = { kind = "http", page = "custom", main = "30kB", objects = 40, object = "120kB", domains = 3 }
+transport = { kind = "mptcp", profile = "linux" }
+"""
+
+
+def test_connections_of_a_page_are_compared_together(tmp_path: Path) -> None:
+    """Chance decides which one is fast. One that sent over one path has no other one in the file."""
+    page = scenario_of("10s", TWO, PAGE).replace('from = "terminal"\nto = "server"', FROM_SERVER)
+    reading = made(page, tmp_path)
+    fitted = reading.nearest()
+    assert len(fitted.beside) >= 15
+    assert len(fitted.paths) == 2
+    carried = reading.subflows.filter((pl.col("bytes_sent") > 1000) & pl.col("established_s").is_not_null())
+    names = pl.col("flow").cast(pl.String)
+    of_one = carried.group_by(names).len().filter(pl.col("len") == 1)["flow"].to_list()
+    alone = [name for name in fitted.beside if name in of_one]
+    assert fitted.text.count("subflows = 0") == len(alone)
+    told = re.search(r"([\d.]+) of the goodput, shares within (\d+) points", fitted.text)
+    assert told is not None
+    assert float(told[1]) == pytest.approx(1.0, abs=0.1)
+    assert int(told[2]) < 10
 
 
 def test_writes_that_follow_closely_are_told_apart_by_runs(tmp_path: Path) -> None:

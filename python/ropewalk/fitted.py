@@ -6,13 +6,13 @@ The file says beside each figure how it was found, and names all that a capture 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from ropewalk import changing, shared, writes
+from ropewalk import changing, ended, shared, writes
 from ropewalk.bursts import Bursts, bursts
 from ropewalk.errors import ScenarioError
 from ropewalk.fitted_file import FEW, Beside, Sender, text_of, unknown
@@ -51,6 +51,10 @@ WHILE_BUSY = "payload acknowledged while the queue was not empty"
 EMPTY = "the queue was always empty"
 LINUX_MAX = 6 << 20
 """The largest receive buffer of Linux, unless it is told another (tcp_rmem), in bytes."""
+LINUX_WINDOW = 0.617 * LINUX_MAX
+"""The window of that buffer, in bytes; it grows up to it."""
+ALIKE = 0.01
+"""Windows that differ by a smaller part have the same buffer."""
 LATE = 3.0
 """A subflow joined late, or left early, if that is more round trips from the start, or the end."""
 LATE_S = 0.2
@@ -105,8 +109,10 @@ class Path:
     """When its subflow was closed, if the connection went on without it."""
     backup: bool = False
     """Its subflow joined as a backup."""
+    by_chance: bool = False
+    """Its losses are many, and have a model; otherwise they are repeated one by one."""
     bursts: Bursts | None = None
-    """How its losses come together, where there are many; None: independently."""
+    """How the losses of the model come together; None: independently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +122,20 @@ class Rules:
     scheduler: str
     reinjection: str
     reinject_on: str = "scheduler"
+    header_room: str | None = None
+    """In the memory of a segment, by which send buffers count; None: as in kernels of distributions."""
 
     def __str__(self) -> str:
         """As keys of a scenario."""
         keys = f'scheduler = "{self.scheduler}", reinjection = "{self.reinjection}"'
-        return keys if self.reinject_on == "scheduler" else f'{keys}, reinject_on = "{self.reinject_on}"'
+        keys += "" if self.reinject_on == "scheduler" else f', reinject_on = "{self.reinject_on}"'
+        return keys if self.header_room is None else f'{keys}, header_room = "{self.header_room}"'
 
 
 LINUX = Rules("minratio", "upstream")
-"""Rules of Linux 6."""
+"""Rules of Linux 6, as distributions build it."""
+SMALL_KERNEL = replace(LINUX, header_room="192B")
+"""The same without wireless networks and tunnels: a subflow has about half as much in its queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +147,8 @@ class Assumed:
     """None: a bulk transfer, unless all data was acknowledged for a good part of the time."""
     buffer: float | None = None
     """Bytes of the receive buffer, if a full window tells its interval; None: the usual size."""
+    each_loss: bool = False
+    """Losses are repeated one by one also where they are many, as a run beside the capture needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +197,7 @@ def fit(
     Connections that share its paths are flows beside it.
     """
     fits = pl.col("segments_sent").is_not_null() & pl.col("transport").cast(pl.String).is_in(["tcp", "mptcp"])
-    known = tables["flows"].filter(fits).sort("bytes", descending=True)
+    known = _by_size(ended.of_data(tables["flows"].filter(fits), packets.samples), tables["subflows"])
     if known.is_empty():
         text = unknown(name)
         return Fitted(Scenario.parse(text, name), text, None, [])
@@ -201,7 +214,8 @@ def fit(
             parts = [mine.samples, *(packets.of(shared.is_row(one)).samples for one in rows)]
             samples, losses = shared.together(parts, mine.losses, row["largest_bytes"] or 1)
             mine = Packets(samples, mine.silences, losses)
-        paths.append(_path(len(paths) + 1, (flow, start), [row, *rows], mine))
+        path = _path(len(paths) + 1, (flow, start), [row, *rows], mine)
+        paths.append(replace(path, by_chance=path.by_chance and not assumed.each_loss))
     buffer = _buffers(flow, tables["series"].filter(of_flow), assumed.buffer)
     application = assumed.application or writes.pausing(flow, packets.samples.filter(of_flow))
     sender = Sender(assumed.rules, told, (buffer.lines, buffer.key), application)
@@ -218,6 +232,17 @@ def fit(
         text = unknown(name)
         return Fitted(Scenario.parse(text, name), text, None, [])
     return Fitted(scenario, text, str(flow["flow"]), paths, application, buffer.others, names)
+
+
+def _by_size(flows: pl.DataFrame, subflows: pl.DataFrame) -> pl.DataFrame:
+    """Connections with most data first, of equal ones those over most paths: more others are beside them."""
+    carried = (
+        subflows.filter(pl.col("bytes_sent") > 0).group_by(pl.col("flow").cast(pl.String)).len("carried")
+    )
+    rows = flows.with_columns(pl.col("flow").cast(pl.String).alias("of"))
+    rows = rows.join(carried, left_on="of", right_on="flow", how="left")
+    order = ["bytes", pl.col("carried").fill_null(0)]
+    return rows.sort(order, descending=True, maintain_order=True).select(flows.columns)
 
 
 def used(subflows: pl.DataFrame) -> pl.DataFrame:
@@ -269,9 +294,10 @@ def _path(number: int, of_flow: tuple[Row, float], rows: list[Row], packets: Pac
         # The silence after it is that of a closed subflow: its data is sent again on others.
         outages = [(since, until) for since, until in outages if until < left]
     name, backup = f"path{number}", bool(own["backup"])
-    together = bursts(lost, row["segments_sent"]) if len(lost) > FEW else None
+    many = len(lost) > FEW
+    together = bursts(lost, row["segments_sent"]) if many else None
     figures = rate, steps, delay, queue, loss, lost, outages
-    return Path(name, own["path"], *figures, joined, left, backup, together)
+    return Path(name, own["path"], *figures, joined, left, backup, many, together)
 
 
 def _left(flow: Row, row: Row, times: tuple[float, float]) -> float | None:
@@ -460,7 +486,7 @@ def _buffers(flow: Row, series: pl.DataFrame, assumed: float | None) -> _Buffers
     if isinstance(window, float) and isinstance(usual, float):
         share = full / length if length > 0 else 0.0
         told = f"the window was at most {window / 1e3:.3g} kB, and full for {100 * share:.0f} % of the time"
-        limits = share > LIMITING and usual > CONSTANT * window
+        limits = share > LIMITING and usual > CONSTANT * window and not _is_of_linux(window)
         found = _that_limits(window, told, assumed) if limits else _that_grows(window, told)
     if isinstance(most, float):
         told = "so much was outstanding at once; the size is not identifiable"
@@ -487,12 +513,19 @@ def _that_limits(window: float, told: str, assumed: float | None) -> _Buffers:
 def _that_grows(window: float, told: str) -> _Buffers:
     """A receive buffer that is at least so large."""
     low, key = WINDOW_OF[0] * window, ""
+    if _is_of_linux(window):
+        return _Buffers([f"# receive buffer: that of Linux, {LINUX_MAX / 1e3:.0f} kB at most: {told}"])
     told += "; the size is not identifiable"
     if low > LINUX_MAX:
         # It is no limit in the capture, and shall be none here.
         key = f', receive_buffer_max = "{2.0 * low:.0f}B"'
         told += f", but above the {LINUX_MAX / 1e3:.0f} kB of Linux: twice the least is taken"
     return _Buffers([f"# receive buffer: {low / 1e3:.3g} to ? kB: {told}"], key)
+
+
+def _is_of_linux(window: float) -> bool:
+    """The largest window that Linux has by itself."""
+    return abs(window / LINUX_WINDOW - 1.0) < ALIKE
 
 
 def _is_unit(window: float) -> bool:

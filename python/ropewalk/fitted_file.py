@@ -83,7 +83,7 @@ def _path_lines(path: Path, *, upward: bool) -> list[str]:
     rest = f'delay = {_seconds(delay.value)}, queue = "{queue.value:.0f}B"'
     common = f"rate = {_steps(path.steps) or own}, {rest}"
     loss = ""
-    if len(path.lost) > FEW:
+    if path.by_chance:
         loss = f", loss = {_loss(path.bursts, path.loss.value)}"
     elif path.lost:
         loss = f', loss = {{ kind = "list", packets = {path.lost} }}'
@@ -148,6 +148,8 @@ def _other_lines(
     over, start = of_time
     several = other.row["transport"] == "mptcp"
     more = f", {rules}" if several else ""
+    if several and other.paths == 1:
+        more += ', path_manager = { kind = "in-kernel", subflows = 0 }'
     return [
         f"# {_comment(other.row['flow'])}, over the same path",
         *_flow_head(f"beside{number}", other.row, start),
@@ -170,6 +172,8 @@ def _flow_lines(flow: Row, paths: list[Path], sender: Sender, of_time: tuple[boo
     if several:
         more += f", {sender.rules}"
         lines.append(f"# scheduler and reinjection, {sender.told}")
+    elif any(path.by_chance for path in paths):
+        lines.append(f"# a run with each loss where it was: {sender.told}")
     if any(path.joined_s is not None or path.backup for path in paths):
         flags = ['["subflow", "backup"]' if path.backup else '["subflow"]' for path in paths]
         points = ", ".join(

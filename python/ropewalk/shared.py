@@ -27,6 +27,8 @@ class Other:
     """The row in the table `flows`."""
     path: int
     """The path of its first subflow, from 0."""
+    paths: int
+    """Paths that it sent over."""
 
     @property
     def start_s(self) -> float:
@@ -80,7 +82,7 @@ def beside(flow: Row, used: pl.DataFrame, flows: pl.DataFrame, subflows: pl.Data
         if not mine:
             continue
         if len(others) < MOST and all(one["path"] in numbers for one in mine):
-            others.append(Other(row, numbers[mine[0]["path"]]))
+            others.append(Other(row, numbers[mine[0]["path"]], len({one["path"] for one in mine})))
             kept += mine
         else:
             left_out.append(row)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ropewalk import writes
-from ropewalk.fitted import LINUX, Assumed, Fitted, Packets, Rules, fit, used
+from ropewalk import ended, writes
+from ropewalk.fitted import LINUX, SMALL_KERNEL, Assumed, Fitted, Packets, Rules, fit, used
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +24,8 @@ OTHERS = (
 )
 FASTER = 0.1
 """A bulk transfer that is faster by more is not what an application with pauses did."""
+MANY = 4
+"""Connections over the same paths, of which chance decides which one is fast: more are compared together."""
 NEAR = 0.05
 """A run is near enough if goodput and shares differ by less."""
 
@@ -76,7 +78,8 @@ class _Trials:
 
     def near(self) -> bool:
         """True if rules of Linux are near enough."""
-        return any(trial.apart_at_most < NEAR for assumed, trial in self.tried if assumed.rules == LINUX)
+        kernels = LINUX, SMALL_KERNEL
+        return any(trial.apart_at_most < NEAR for assumed, trial in self.tried if assumed.rules in kernels)
 
     def run(self, assumptions: Iterable[Assumed]) -> None:
         """One after the other, until one is near enough."""
@@ -84,18 +87,20 @@ class _Trials:
             if self.tried and self.near():
                 return
             if all(assumed != one for one, _ in self.tried):
-                fitted = fit(self.name, self.tables, self.packets, assumed)
+                # Where many are lost chance decides: the same packets are lost as in the capture.
+                fitted = fit(self.name, self.tables, self.packets, replace(assumed, each_loss=True))
                 self.tried.append((assumed, _try(fitted, self.tables, self.flow, self.jobs)))
 
 
 def nearest(name: str, tables: dict[str, pl.DataFrame], packets: Packets, jobs: int | None = None) -> Fitted:
     """The fitted scenario with what runs tell.
 
-    That is the size of a receive buffer within its interval, whether the application paused and in how many
-    writes, and the rules of an MPTCP sender: of all known here, those under which a run is nearest to the
-    capture; those of Linux stay if they are near.
+    That is the size of a receive buffer within its interval, the memory of a segment in the kernel of the
+    sender, whether the application paused and in how many writes, and the rules of an MPTCP sender: of all
+    known here, those under which a run is nearest to the capture; those of Linux stay if they are near.
     """
     first = fit(name, tables, packets)
+    tables = {**tables, "flows": ended.of_data(tables["flows"], packets.samples)}
     row = next((one for one in tables["flows"].to_dicts() if one["flow"] == first.flow), None)
     if row is None or not row["goodput_bit_s"]:
         return first
@@ -104,6 +109,8 @@ def nearest(name: str, tables: dict[str, pl.DataFrame], packets: Packets, jobs: 
     trials = _Trials(name, tables, packets, row, jobs, [])
     trials.run([Assumed()])
     trials.run(replace(trials.best[0], buffer=size) for size in first.buffers)
+    if row["transport"] == "mptcp":
+        trials.run([replace(trials.best[0], rules=SMALL_KERNEL)])
     application = first.application
     if application is None and trials.best[1].ratio > 1.0 + FASTER:
         trips = mine["srtt_mean_s"].max()
@@ -125,32 +132,49 @@ def _written(assumed: Assumed, application: writes.Writes | None) -> Iterator[As
 
 def _ruled(assumed: Assumed) -> Iterator[Assumed]:
     """Other rules; at last with a bulk transfer, too."""
+    room = assumed.rules.header_room
     for application in dict.fromkeys([assumed.application, None]):
         for rules in OTHERS:
-            yield replace(assumed, rules=rules, application=application)
+            yield replace(assumed, rules=replace(rules, header_room=room), application=application)
 
 
 def _try(fitted: Fitted, tables: dict[str, pl.DataFrame], flow: Row, jobs: int | None) -> _Trial:
     results = fitted.scenario.run(jobs=jobs)
     own = pl.col("flow").cast(pl.String) == "flow"
-    goodput = results.flows.filter(own)["goodput_bit_s"].fill_null(0.0).mean()
+    names = [flow["flow"], *fitted.beside]
+    if len(names) > MANY:
+        known = tables["flows"].filter(pl.col("flow").cast(pl.String).is_in(names))
+        ratio = _together(results.flows) / _together(known.with_columns(pl.lit(0).alias("run")))
+    else:
+        goodput = results.flows.filter(own)["goodput_bit_s"].fill_null(0.0).mean()
+        ratio = (goodput if isinstance(goodput, float) else 0.0) / flow["goodput_bit_s"]
     ends = {path.name: path.ends for path in fitted.paths}
     found = _by_path(results.flows, results.shares().with_columns(pl.col("path").cast(pl.String)), "run")
     ours: dict[str, float] = {}
     for name, share in found.items():
         ours[ends[name]] = ours.get(ends[name], 0.0) + share
-    names = [flow["flow"], *fitted.beside]
     known = used(tables["subflows"]).filter(pl.col("flow").cast(pl.String).is_in(names))
     theirs = _by_path(tables["flows"], known, "flow")
     again = results.subflows.filter(own)["reinjected_bytes"].sum() / results.flows.filter(own).height
     sent = tables["subflows"].filter(pl.col("flow").cast(pl.String) == flow["flow"])["bytes"].sum()
     more = again - flow["reinjected_bytes"]
     return _Trial(
-        (goodput if isinstance(goodput, float) else 0.0) / flow["goodput_bit_s"],
+        ratio,
         max((abs(ours.get(one, 0.0) - theirs.get(one, 0.0)) for one in ends.values()), default=0.0),
         more,
         abs(again / (sent + more) - flow["reinjected_bytes"] / sent) if sent else 0.0,
     )
+
+
+def _together(flows: pl.DataFrame) -> float:
+    """Rate of all flows from the first start to the last end, the mean over runs."""
+    seconds = pl.col("end_s").max() - pl.col("start_s").min()
+    rate = (
+        flows.group_by("run")
+        .agg((8.0 * pl.col("delivered_bytes").sum() / seconds).alias("rate"))["rate"]
+        .mean()
+    )
+    return rate if isinstance(rate, float) else 0.0
 
 
 def _by_path(flows: pl.DataFrame, shares: pl.DataFrame, key: str) -> dict[str, float]:
