@@ -20,6 +20,8 @@ use crate::reading::{Place, Reading, opposite};
 const PLACES: usize = 4;
 /// Data sequence numbers with the same higher bits belong to one connection, where its keys were not captured.
 const NEAR_BITS: u32 = 31;
+/// Subflows at which REMOVE_ADDR looks, the last of a connection: Linux has eight at most.
+const REMOVABLE: usize = 1 << 10;
 /// Length of the mapping behind which all data is in order.
 const INFINITE: u64 = 1 << 62;
 
@@ -144,7 +146,9 @@ impl Reading {
     fn remove(&mut self, (index, end): (usize, usize), ids: &[u8]) {
         let at = self.subflows[index].last;
         let connection = self.subflows[index].connection;
-        for number in self.connections[connection].subflows.clone() {
+        let of_connection = &self.connections[connection].subflows;
+        let last = of_connection[of_connection.len().saturating_sub(REMOVABLE)..].to_vec();
+        for number in last {
             let subflow = &mut self.subflows[number];
             // RFC 8684 section 3.2: the initial subflow has the address ID zero.
             let id = if subflow.joins.is_none() { Some(0) } else { subflow.joining.ids[end] };

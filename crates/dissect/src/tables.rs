@@ -4,13 +4,16 @@
 //! payload has two in `flows`. Columns that no place of the capture can know are empty: those of sent packets without the
 //! place of the sender, those of arrivals without that of the receiver.
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
 use trace::{Better, Kind, MetricSpec, Table, TableSpec, Unit, metrics};
 use wire::frame::Ends;
 
 use crate::reading::Reading;
 use crate::rows::{Own, Row, table};
 use crate::samples::Sample;
-use crate::views::{ConnectionView, FlowView, SubflowView};
+use crate::views::{ConnectionView, Counterparts, FlowView, SubflowView};
 
 const OF_FLOWS: &[Own] = &[
     Own("connection", Kind::Integer),
@@ -51,6 +54,8 @@ struct Conversation<'a> {
     flow: FlowView<'a>,
     number: u64,
     end: usize,
+    /// When it ended, in seconds: each of its subflows asks.
+    over: OnceCell<f64>,
 }
 
 /// Counters of subflows over time, as their sender's place shows them.
@@ -101,7 +106,7 @@ pub fn tables(reading: &Reading) -> Vec<Table> {
     let mut rows = Rows::default();
     for (number, flow) in (0..).zip(reading.flows()) {
         for end in 0..2 {
-            let one = Conversation { flow, number, end };
+            let one = Conversation { flow, number, end, over: OnceCell::new() };
             if flow.places().any(|place| place.bytes(end) > 0) {
                 rows.add(&one);
             }
@@ -202,6 +207,10 @@ impl<'a> Conversation<'a> {
 
     /// The last delivery, or acknowledgement, of a connection that is finished or aborted; otherwise the end of the capture.
     fn end(&self) -> f64 {
+        *self.over.get_or_init(|| self.find_end())
+    }
+
+    fn find_end(&self) -> f64 {
         let last = match self.receiver() {
             Some(receiver) => receiver.completed(self.end),
             None => self.flow.any().acknowledged(self.end),
@@ -218,13 +227,17 @@ impl<'a> Conversation<'a> {
 
     /// Subflows, each with its views at the sender, at the receiver, and at any place.
     fn subflows(&self) -> Vec<Subflow<'a>> {
+        let [senders, receivers] = [self.sender(), self.receiver()]
+            .map(|place| place.map_or_else(Counterparts::default, |one| one.counterparts()));
         let mut all: Vec<Subflow<'a>> = Vec::new();
-        for place in self.flow.places() {
-            for view in place.subflows() {
-                let at = |connection: Option<ConnectionView<'a>>| connection?.counterpart(&view);
-                if all.iter().all(|known| !known.has(view.ends())) {
-                    all.push(Subflow { sender: at(self.sender()), receiver: at(self.receiver()), any: view });
-                }
+        let mut known = BTreeSet::new();
+        for view in self.flow.places().flat_map(|place| place.subflows()) {
+            if !known.contains(&view.ends()) {
+                let found = Subflow { sender: senders.of(&view), receiver: receivers.of(&view), any: view };
+                known.extend(
+                    [Some(view), found.sender, found.receiver].into_iter().flatten().map(|one| one.ends()),
+                );
+                all.push(found);
             }
         }
         all
@@ -239,11 +252,6 @@ struct Subflow<'a> {
 }
 
 impl Subflow<'_> {
-    /// These are its ends at one of its places.
-    fn has(&self, ends: Ends) -> bool {
-        [Some(self.any), self.sender, self.receiver].into_iter().flatten().any(|view| view.ends() == ends)
-    }
-
     /// Payload that reached the receiver, each byte once on this subflow: seen there, or else acknowledged.
     fn arrived(&self, end: usize) -> u64 {
         match self.receiver {

@@ -126,6 +126,27 @@ impl<'a> FlowView<'a> {
     }
 }
 
+/// The subflows of a connection at one place, the first of each kind, by what tells them at another place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counterparts<'a> {
+    by_ends: BTreeMap<Ends, SubflowView<'a>>,
+    /// By token and random number of the SYN.
+    by_join: BTreeMap<(u32, u32), SubflowView<'a>>,
+    opening: Option<SubflowView<'a>>,
+}
+
+impl<'a> Counterparts<'a> {
+    /// A subflow that was captured at another place: between the same ends, or, behind a proxy that gave it others, opened by the
+    /// same handshake.
+    pub(crate) fn of(&self, other: &SubflowView<'_>) -> Option<SubflowView<'a>> {
+        self.by_ends.get(&other.ends()).copied().or_else(|| match other.subflow.joins {
+            Some(Join::Subflow(token, nonce)) => self.by_join.get(&(token.0, nonce.0)).copied(),
+            None if other.opens() => self.opening,
+            _ => None,
+        })
+    }
+}
+
 impl<'a> ConnectionView<'a> {
     /// Its subflows in the order of their first packets.
     pub fn subflows(&self) -> impl Iterator<Item = SubflowView<'a>> + use<'a> {
@@ -141,11 +162,22 @@ impl<'a> ConnectionView<'a> {
         self.subflows().find(|subflow| subflow.ends() == ends)
     }
 
-    /// A subflow of this connection that was captured at another place: between the same ends, or, behind a proxy on it, opened by the
-    /// same handshake.
-    pub fn counterpart(&self, other: &SubflowView<'_>) -> Option<SubflowView<'a>> {
-        let beyond = || self.subflows().find(|subflow| subflow.is_beyond_proxy_of(other));
-        self.subflow(other.ends()).or_else(beyond)
+    /// Its subflows by what tells them at another place.
+    pub(crate) fn counterparts(&self) -> Counterparts<'a> {
+        let mut found = Counterparts::default();
+        for view in self.subflows() {
+            found.by_ends.entry(view.ends()).or_insert(view);
+            match view.subflow.joins {
+                Some(Join::Subflow(token, nonce)) => {
+                    found.by_join.entry((token.0, nonce.0)).or_insert(view);
+                }
+                None if view.opens() => {
+                    found.opening.get_or_insert(view);
+                }
+                _ => {}
+            }
+        }
+        found
     }
 
     /// Where it was captured.
@@ -172,7 +204,8 @@ impl<'a> ConnectionView<'a> {
 
     /// It is a conversation over UDP.
     pub fn is_datagrams(&self) -> bool {
-        self.subflows().any(|subflow| subflow.mode() == Mode::Datagrams)
+        // It has no other subflow.
+        self.subflows().next().is_some_and(|subflow| subflow.mode() == Mode::Datagrams)
     }
 
     /// It counts data for itself, beside its subflows.
@@ -334,14 +367,9 @@ impl<'a> SubflowView<'a> {
         self.subflow.joins.is_some()
     }
 
-    /// It is this subflow at another place, behind a proxy that gave it other ends and passed on the options of its handshake.
-    fn is_beyond_proxy_of(&self, other: &Self) -> bool {
-        let opens = |view: &Self| view.subflow.handshake[0].is_some() && view.mode() == Mode::Multipath;
-        match (self.subflow.joins, other.subflow.joins) {
-            (Some(Join::Subflow(..)), _) => self.subflow.joins == other.subflow.joins,
-            (None, None) => opens(self) && opens(other),
-            _ => false,
-        }
+    /// It opened its connection, and was seen to.
+    fn opens(&self) -> bool {
+        self.subflow.handshake[0].is_some() && self.mode() == Mode::Multipath
     }
 
     /// It was reset.
