@@ -7,7 +7,7 @@ column do not fit beside each other, a row becomes a list.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -40,10 +40,13 @@ class Column:
     rank: float | None = None
     """In a table that is too wide, the column of the largest rank is left out first; None: it stays."""
 
-    @property
-    def width(self) -> int:
-        """Width of the widest line."""
-        return max(map(cell_len, (*self.header.split("\n"), *self.cells)), default=0)
+    width: int = field(init=False)
+    """Width of the widest line; each row asks."""
+
+    def __post_init__(self) -> None:
+        """Measures every cell once."""
+        width = max(map(cell_len, (*self.header.split("\n"), *self.cells)), default=0)
+        object.__setattr__(self, "width", width)
 
     @property
     def label(self) -> str:
