@@ -24,7 +24,7 @@ fn segment(source: [u8; 6], destination: [u8; 6], flags: u8, payload: u8, option
 const SYN: u8 = 2;
 const ACK: u8 = 16;
 
-/// A connection that is joined from so many addresses, with the address IDs 1 to 250 again and again.
+/// A connection that is joined from `many` addresses, with the address IDs 1 to 250 again and again.
 fn joined(many: u32, remove: &[u8]) -> Vec<u8> {
     let (client, server) = ([10, 0, 0, 1, 0, 1], [10, 0, 0, 2, 0, 2]);
     let (one, two) = (Key(1), Key(2));
