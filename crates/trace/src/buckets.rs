@@ -35,17 +35,28 @@ const MORE: usize = 64;
 pub(crate) trait Lower: Copy + Default + Into<u64> + TryFrom<u64> {
     /// The lower bits.
     fn of(weight: u64) -> Self;
+
+    /// The sum of a block.
+    fn sum(block: &[Self; STRIDE]) -> u64;
 }
 
 impl Lower for u16 {
     fn of(weight: u64) -> Self {
         weight as Self
     }
+
+    fn sum(block: &[Self; STRIDE]) -> u64 {
+        block.iter().map(|weight| u32::from(*weight)).sum::<u32>().into()
+    }
 }
 
 impl Lower for u32 {
     fn of(weight: u64) -> Self {
         weight as Self
+    }
+
+    fn sum(block: &[Self; STRIDE]) -> u64 {
+        block.iter().map(|weight| u64::from(*weight)).sum()
     }
 }
 
@@ -130,20 +141,42 @@ impl<W: Lower> Buckets<W> {
 
     /// Buckets with weight, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, u64)> {
-        std::iter::once((0, self.zero)).chain(self.others()).filter(|(_, weight)| *weight > 0)
+        let zero = (self.zero > 0).then_some((0, self.zero));
+        zero.into_iter().chain(self.others(self.first as usize))
     }
 
-    /// All buckets in the range but bucket 0, with their whole weights.
+    /// Buckets with weight from `start` on, with the whole of it; bucket 0 is not among them.
     #[inline]
-    fn others(&self) -> impl Iterator<Item = (usize, u64)> {
-        let mut rest = self.rest.iter().flat_map(|rest| &rest.0);
-        let mut next = rest.next();
-        (self.first as usize..).zip(&self.weights).map(move |(bucket, weight)| {
-            let more = next.filter(|(of, _)| **of == bucket).map_or(0, |(_, more)| *more);
-            if more > 0 {
-                next = rest.next();
+    fn others(&self, start: usize) -> impl Iterator<Item = (usize, u64)> {
+        let first = self.first as usize;
+        let mut rest = self.rest.iter().flat_map(move |rest| rest.0.range(start..)).peekable();
+        let mut place = start - first;
+        std::iter::from_fn(move || {
+            let in_lower = self.weights[place..].iter().position(|weight| (*weight).into() > 0);
+            let in_rest = rest.peek().map(|(bucket, _)| **bucket - first - place);
+            place += match (in_lower, in_rest) {
+                (Some(one), Some(other)) => one.min(other),
+                (one, other) => one.or(other)?,
+            };
+            let more = rest.next_if(|(bucket, _)| **bucket == first + place).map_or(0, |(_, more)| *more);
+            let found = (first + place, self.weights[place].into() + more);
+            place += 1;
+            Some(found)
+        })
+    }
+
+    /// The first bucket of each `STRIDE` in a row, bucket 0 apart, and the weight of all of them.
+    #[inline]
+    fn blocks(&self) -> impl Iterator<Item = (usize, u64)> {
+        let mut rest = self.rest.iter().flat_map(|rest| &rest.0).peekable();
+        let (blocks, over) = self.weights.as_chunks::<STRIDE>();
+        debug_assert!(over.is_empty(), "room is made in whole blocks");
+        (self.first as usize..).step_by(STRIDE).zip(blocks).map(move |(start, block)| {
+            let mut sum = W::sum(block);
+            while let Some((_, more)) = rest.next_if(|(bucket, _)| **bucket < start + STRIDE) {
+                sum += more;
             }
-            (bucket, (*weight).into() + more)
+            (start, sum)
         })
     }
 
@@ -154,11 +187,16 @@ impl<W: Lower> Buckets<W> {
         if seen >= wanted {
             return Some(0);
         }
-        let reached = |(_, weight): &(usize, u64)| {
+        let (start, sum) = self.blocks().find(|(_, sum)| {
+            seen += sum;
+            seen >= wanted
+        })?;
+        seen -= sum;
+        let reached = self.others(start).find(|(_, weight)| {
             seen += weight;
             seen >= wanted
-        };
-        self.others().find(reached).map(|(bucket, _)| bucket)
+        });
+        reached.map(|(bucket, _)| bucket)
     }
 }
 
@@ -198,6 +236,33 @@ mod tests {
             other.add(bucket, weight);
         }
         assert_eq!((other.quantile(140_000, 0.4), other == buckets), (Some(70), true), "whatever came first");
+    }
+
+    /// Bucket by bucket, over blocks without weight and buckets that have outgrown their lower parts.
+    #[test]
+    fn quantiles_are_where_the_sum_of_the_weights_reaches_them() {
+        let mut buckets = Buckets::<u16>::default();
+        for i in 1..200usize {
+            buckets.add(if i % 20 == 0 { 0 } else { 90 + i * i % 1_009 }, (i * i * i) as u64 % 140_000);
+        }
+        buckets.add(3_000, 1 << 16);
+        let total = buckets.iter().map(|(_, weight)| weight).sum::<u64>();
+        let rest = buckets.rest.as_ref().map_or(0, |rest| rest.0.len());
+        assert!(rest > 3 && buckets.weights.len() > 2 * buckets.iter().count(), "{rest} of {buckets:?}");
+        for percent in 0..=100 {
+            let q = f64::from(percent) / 100.0;
+            let wanted = ((q * total as f64).ceil() as u64).max(1);
+            let mut seen = 0;
+            let expected = buckets.iter().find(|(_, weight)| {
+                seen += weight;
+                seen >= wanted
+            });
+            assert_eq!(buckets.quantile(total, q), expected.map(|(bucket, _)| bucket), "{percent} %");
+        }
+        assert_eq!(
+            (buckets.quantile(total + 1, 1.0), Buckets::<u16>::default().quantile(0, 0.5)),
+            (None, None)
+        );
     }
 
     #[test]
