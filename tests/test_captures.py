@@ -12,6 +12,7 @@ import pytest
 import ropewalk as rw
 from conftest import ROOT, SMALL, Ropewalk
 from ropewalk.captures import Capture
+from test_read_runs import NO_BYTES, without
 
 sys.path.insert(0, str(ROOT / "tools"))
 
@@ -172,6 +173,47 @@ def test_retransmissions_are_those_of_the_table(tshark: str, tmp_path: Path) -> 
     assert [found["10.0.0.1"], found["10.0.1.1"]] == table["retransmitted_segments"].to_list()
     assert sum(found.values()) > 0
     assert not [one for one in complaints(tshark, results.captures[1]) if "alformed" in one]
+
+
+@pytest.mark.parametrize(
+    ("name", "node"),
+    [
+        ("geo-plus-lte", "server"),
+        ("leo-pair-browsing", "server"),
+        ("path-join", "terminal"),
+        ("shared-bottleneck", "terminal"),
+        ("space-transports", "terminal"),
+        ("two-geo-beams-two-terminals", "terminal"),
+    ],
+)
+def test_shipped_scenarios_at_the_senders_of_data(tshark: str, tmp_path: Path, name: str, node: str) -> None:
+    """No error, checksums and mappings are right, a stream for each connection, repeats as in the table."""
+    text = (ROOT / "scenarios" / f"{name}.toml").read_text(encoding="utf-8")
+    if name in NO_BYTES:
+        text = without(text, NO_BYTES[name])
+    file = tmp_path / f"{name}.toml"
+    file.write_text(text, encoding="utf-8")
+    scenario = rw.Scenario.load(file, [("duration", "13s" if name == "path-join" else "6s")])
+    results = scenario.run([1], capture=Capture(tmp_path, at=node, snap=0))
+    names = ["_ws.expert.severity", "tcp.checksum.status", "ip.checksum.status", "mptcp.stream", "tcp.len"]
+    names += ["mptcp.dss.missing_mapping", "mptcp.connection.echoed_key_mismatch"]
+    names += [
+        "tcp.analysis.retransmission",
+        "tcp.analysis.out_of_order",
+        "tcp.options.mptcp.subtype",
+        "tcp.flags",
+    ]
+    rows = fields(tshark, results.captures[1], names)
+    error = str(0x0080_0000)
+    assert not [row for row in rows if error in row[0].split(",")]
+    assert {row[1] for row in rows} <= {"1", ""}
+    assert {row[2] for row in rows} == {"1"}
+    assert not [row for row in rows if (row[5] and row[4] != "0") or row[6]]
+    opened = [row for row in rows if row[9] == "0" and int(row[10], 0) & 0x12 == 2]
+    assert len({row[3] for row in rows if row[3]}) == len(opened)
+    again = [row for row in rows if row[4] not in ("", "0") and (row[7] or row[8])]
+    own = ~pl.col("flow").cast(pl.String).str.contains("@")
+    assert len(again) == results.subflows.filter(own)["retransmitted_segments"].sum()
 
 
 def test_a_lost_packet_is_seen_where_it_was_sent_only(tshark: str, tmp_path: Path) -> None:
