@@ -169,6 +169,23 @@ def test_on_record_coupled_subflows_take_the_share_of_one_connection() -> None:
         assert theirs > kernel.share(scenarios["unequal-newreno"], "kernel") + 0.1
 
 
+def test_single_writes_from_rest_are_repeated_after_200_ms() -> None:
+    """A page over two 3G paths: the timer of the connection is shorter than the round trip.
+
+    The kernel has 79 % of Amazon's page on the first path, since it repeats objects on the second one.
+    """
+    tool()
+    cases = importlib.import_module("kernel_yedugundla_cases")
+    sets = [
+        *cases.ACCESSES["3G-3G"],
+        *cases.BACKGROUND["no"],
+        *cases.PROTOCOLS["MPTCP"],
+        *cases.page("Amazon", "3G-3G", "MPTCP"),
+    ]
+    results = rw.Scenario.load(cases.SCENARIO, sets).run(cases.SEEDS["page"], series=False)
+    assert cases.share(results) == pytest.approx(79, abs=5)
+
+
 @pytest.mark.parametrize("name", ["k1", "k8", "k9", "k11", "k12"])
 def test_the_simulator_is_where_the_record_has_it(name: str) -> None:
     """Scenarios without chance: the simulator stays as close to the recorded kernel as the tolerance says."""

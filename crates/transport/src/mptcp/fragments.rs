@@ -34,12 +34,14 @@ pub(super) struct Fragments {
     sleeps: bool,
     /// Waiting data is to be given to subflows now.
     pushed: bool,
+    /// Where the last write begins.
+    last: Dsn,
 }
 
 impl Fragments {
     /// `bytes` are written from `start` on; `waits`: some of what lies before has not been given to a subflow.
     pub(super) fn write(&mut self, start: Dsn, waits: bool, bytes: u64) {
-        self.pushed = true;
+        (self.pushed, self.last) = (true, start);
         let (mut at, mut left, mut extends) = (start, bytes, waits);
         while left > 0 {
             let new = !(extends && self.room > 0) || self.ends.is_empty();
@@ -56,6 +58,11 @@ impl Fragments {
             (left, extends) = (left - piece, true);
         }
         self.check();
+    }
+
+    /// Where the last write begins.
+    pub(super) fn last_write(&self) -> Dsn {
+        self.last
     }
 
     /// A fragment begins, on another page if this one has too little room.

@@ -80,8 +80,8 @@ impl MetaTimer {
         if !multipath || !waits {
             self.at = SimTime::NEVER;
         } else if self.at.is_never() || self.una != send.una() {
-            if self.at.is_never() {
-                // From rest by the timers of what has left by now, not by those of the moment before.
+            if self.at.is_never() && send.has_written_again() {
+                // The second write finds what the first one has sent on its way.
                 self.note_placing(now, subflows);
             }
             (self.at, self.una) = (now + self.interval, send.una());

@@ -164,6 +164,11 @@ impl SendSide {
         self.right.saturating_since(self.una)
     }
 
+    /// The application has written at least twice since all had its Data ACK, or is taken to have where writes are not known.
+    pub(super) fn has_written_again(&self) -> bool {
+        self.fragments.as_ref().is_none_or(|fragments| fragments.last_write() > self.una)
+    }
+
     /// The application appends to the stream.
     #[inline(always)]
     pub(super) fn write(&mut self, bytes: u64, subflows: &Subflows) {
