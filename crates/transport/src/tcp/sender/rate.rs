@@ -43,8 +43,8 @@ impl Sender {
     /// The segment of `len` bytes that has just been taken ends a send unit of several segments: the last of them has PSH.
     ///
     /// Source: Linux, `__tcp_transmit_skb` sets PSH on each packet of several segments, which `tcp_write_xmit` makes of what the window
-    /// lets out at once, up to a send quantum; `mptcp_sendmsg_frag` on one that data from elsewhere in the stream follows. Deviations: a window with room for less than a quantum is never left to wait
-    /// (`tcp_tso_should_defer`), and of segments that are sent again those that leave at once are one unit.
+    /// lets out at once, up to a send quantum; `mptcp_sendmsg_frag` on one that data from elsewhere in the stream follows.
+    /// Deviation: of segments that are sent again those that leave at once are one unit.
     #[inline(always)]
     pub fn ends_unit(&mut self, now: SimTime, len: u32) -> bool {
         self.config.sending.pacing_rule == PacingRule::Linux && len > 0 && self.is_end_of_unit(now, len)
