@@ -334,9 +334,12 @@ def draw_all(driver: webdriver.Chrome) -> int:
     """Scrolls through the page until every plot that can be seen is drawn."""
     canvases = [c for c in driver.find_elements(By.CSS_SELECTOR, ".canvas") if c.is_displayed()]
     for canvas in canvases:
-        driver.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", canvas)
         until = time.monotonic() + PATIENCE_S
         while canvas.get_attribute("data-drawn") != "true":
+            # Again, as a reader would: plots that are drawn meanwhile move those below.
+            driver.execute_script(
+                "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", canvas
+            )
             assert time.monotonic() < until, canvas.get_attribute("aria-label")
             time.sleep(0.05)
     return len(canvases)
