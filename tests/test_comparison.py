@@ -14,6 +14,7 @@ import ropewalk as rw
 from conftest import ROOT
 from ropewalk import _core
 from ropewalk.comparison import OPEN, OUTSIDE, WITHIN, cells, compare, rows
+from ropewalk.kernel_memory import differing, of_this_kernel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -167,6 +168,18 @@ def test_on_record_coupled_subflows_take_the_share_of_one_connection() -> None:
         )
         assert abs(ours - theirs) < 0.05, "traffic moves as in the simulator"
         assert theirs > kernel.share(scenarios["unequal-newreno"], "kernel") + 0.1
+
+
+def test_another_memory_of_segments_is_said() -> None:
+    """The scenario has that of a distribution, 4352 bytes; kernels without wireless networks have 2304."""
+    scenario = rw.Scenario.load(ROOT / "scenarios" / "geo-plus-lte.toml")
+    told = differing(scenario, 2304)
+    assert told is not None
+    assert "--set flow.download.transport.header_room=192B" in told
+    assert differing(scenario.set("flow.download.transport.header_room", "192B"), 2304) is None
+    assert differing(scenario, 4352) is None
+    assert differing(scenario, None) is None
+    assert of_this_kernel() in {2304, 4352, None}
 
 
 def test_single_writes_from_rest_are_repeated_after_200_ms() -> None:

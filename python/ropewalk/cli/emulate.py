@@ -21,7 +21,7 @@ from ropewalk.cli.options import (
     snap,
     without_effect,
 )
-from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, reported
+from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, complain, describe, fail, reported
 
 if TYPE_CHECKING:
     from ropewalk.comparison import Comparison
@@ -153,6 +153,7 @@ def compare(
         scenario = _load(file, overrides)
         from ropewalk.cli.progress import Progress
         from ropewalk.comparison import compare as run_both
+        from ropewalk.kernel_memory import differing, of_this_kernel
 
         chosen = _seeds(scenario, seeds, seed)
         with Progress(scenario.name, scenario.duration_s) as progress:
@@ -160,6 +161,8 @@ def compare(
         if out is not None:
             found.write(out)
         _show(found, as_json=as_json)
+        if hint := differing(scenario, of_this_kernel()):
+            complain(hint)
         if found.outside:
             sys.exit(RUN_FAILED)
 
