@@ -372,6 +372,9 @@ impl Outqueue {
             self.arrived[sent.path.index()] -= sent.chunk.user_data();
             self.in_flight += sent.chunk.user_data();
             self.flying += 1;
+            // One that waited to be sent again when it arrived is in flight where it was. Deviation: the library counts it on the path
+            // that was chosen for it, which has not carried it.
+            sent.again_on = None;
             f(sent);
         }
         self.check();
@@ -564,6 +567,17 @@ mod tests {
             sent.again_on = Some(a);
         });
         assert_eq!((late, queue.get(Tsn(0)).map(|sent| sent.reported)), (2, Some(false)));
+    }
+
+    /// A chunk that waits for another path arrives by the first one, and is revoked: it is in flight on the first.
+    #[test]
+    fn a_revoked_chunk_does_not_wait_for_another_path() {
+        let mut queue = queue(4);
+        queue.strike(Tsn(2), 1, |_, _| 1, |_, sent| sent.again_on = Some(PathId(1)));
+        let block = Range::new(Tsn(0), Tsn(1));
+        queue.gap_acknowledge(block, |_, _| ());
+        queue.revoke(block, |sent| assert_eq!(sent.path_now(), PathId(0)));
+        assert_eq!(queue.get(Tsn(0)).map(Sent::path_now), Some(PathId(0)));
     }
 
     #[test]
