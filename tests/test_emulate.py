@@ -137,7 +137,8 @@ def test_commands_run_inside_if_permitted_and_leave_nothing(
 ) -> None:
     (tmp_path / "file").write_bytes(b"x" * 500_000)
     server = f"{sys.executable} -m http.server -d {tmp_path} {{port}} 2>/dev/null"
-    client = f"curl -s -o {tmp_path}/copy http://{{server}}:{{port}}/file && echo done"
+    curl = "curl -s --retry 5 --retry-connrefused"
+    client = f"{curl} -o {tmp_path}/copy http://{{server}}:{{port}}/file && echo done"
     app = f"{{ kind = 'command', client = '{client}', server = '{server}' }}"
     with pytest.raises(rw.RunFailed, match=r"(?s)commands that its scenario names.*ROPEWALK_COMMANDS=1"):
         run(PATHS + flow("curl", app))
