@@ -216,13 +216,13 @@ mod tests {
         assert!(path.policer.rate().is_some());
     }
 
-    /// Losses at the beginning and after seventeen rounds only: the interval was too long.
+    /// Losses at the beginning and after seventeen rounds only: the interval was too long, or the second one would end with the rate of the first.
     #[test]
     fn a_long_interval_begins_anew() {
         let mut path = Path::new();
         path.rounds(4, 1_000_000, 0.25);
         path.rounds(16, 1_000_000, 0.0);
-        path.rounds(4, 1_000_000, 0.9);
+        path.rounds(4, 1_000_000, 2.0);
         assert_eq!(path.policer.rate(), None);
     }
 }

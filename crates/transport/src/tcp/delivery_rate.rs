@@ -7,7 +7,7 @@
 //! ones between the writes of an application make a rate larger than that of payload.
 //! Deviation: the connection was short of data if, when an ACK comes or data is given, the windows and the pacer have
 //! left room unused since an earlier instant. The draft asks at each write, which a subflow does not see. Subflows of Linux never ask
-//! (`tcp_rate_check_app_limited` is a part of the writes of TCP): all their samples count.
+//! (`tcp_rate_check_app_limited` is a part of the writes of TCP): all their samples count; here also those of the first flight, which the kernel marks.
 
 use std::collections::VecDeque;
 
