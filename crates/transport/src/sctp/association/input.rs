@@ -366,7 +366,7 @@ impl Association {
         }
         let (srtt, counters) = (path.srtt(), path.window.counters());
         path.losses.update(now, srtt, counters);
-        // `sctp_handle_sack`, "cancel ALL T3-send timer if accum moved": also of paths that it says nothing of.
+        // `sctp_handle_sack`: an advance restarts the timers of all paths, also of those that the SACK says nothing of.
         let all = defects.restarts_late() && self.config.cmt.is_none() && advanced && !late;
         if !news.answered {
             if all && path.window.flight() > Bytes::ZERO {
