@@ -168,7 +168,7 @@ storm-disk: build
 # The passes that libFuzzer needs are those of cargo-fuzz without a sanitizer, which stable Rust has.
 SANCOV := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
   -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing
-FUZZ_TARGETS ?= scenario data packets captures
+FUZZ_TARGETS ?= scenario data packets chunks captures
 FUZZ_SECONDS ?= 600
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 

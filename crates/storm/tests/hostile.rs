@@ -10,10 +10,11 @@ use storm::hostile;
 type Target = fn(&[u8]);
 
 /// Name and function of each target; `fuzz/fuzz_targets/NAME.rs` calls the same.
-const TARGETS: [(&str, Target); 4] = [
+const TARGETS: [(&str, Target); 5] = [
     ("scenario", hostile::scenario),
     ("data", hostile::data),
     ("packets", hostile::packets),
+    ("chunks", hostile::chunks),
     ("captures", hostile::captures),
 ];
 

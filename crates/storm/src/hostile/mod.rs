@@ -2,9 +2,12 @@
 //! panic, and what is accepted must mean something. Fuzzers call these functions, and so do tests with a corpus.
 
 mod captured;
+mod chunks;
 mod file;
+mod input;
 mod mutate;
 mod packets;
+mod play;
 
 use std::sync::atomic::AtomicBool;
 
@@ -19,6 +22,7 @@ use crate::text::Text;
 use crate::values::{self, Spread};
 
 pub use captured::Corpus;
+pub use chunks::chunks;
 pub use mutate::mutated;
 pub use packets::packets;
 

@@ -14,36 +14,16 @@ use transport::tcp::segment::{Flags, SackBlocks, TcpSegment, Timestamps};
 use transport::{AbortForm, AddressPair, Connection};
 use units::{Bytes, Nanos, SimTime};
 
-/// Bytes as a source of decisions; zeros when they are used up.
-struct Input<'a>(&'a [u8]);
+use super::input::Input;
+use super::play;
 
-impl Input<'_> {
-    fn byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.0.split_first() else { return 0 };
-        self.0 = rest;
-        *first
-    }
-
-    fn flag(&mut self) -> bool {
-        self.byte() & 1 == 1
-    }
-
-    fn below(&mut self, n: u8) -> u8 {
-        self.byte() % n
-    }
-
-    fn number(&mut self) -> u64 {
-        u64::from_le_bytes(std::array::from_fn(|_| self.byte()))
-    }
-
-    /// A sequence number near `base`, or anywhere within what a sender can reach: 32-bit numbers are unwrapped to those
-    /// next to what is expected.
-    fn position(&mut self, base: u64) -> u64 {
-        match self.below(8) {
-            0 => self.number() & 0xffff_ffff_ffff,
-            1 => u64::from(self.byte()),
-            n => (base + u64::from(self.byte()) * 100).saturating_sub(u64::from(n) * 500),
-        }
+/// A sequence number near `base`, or anywhere within what a sender can reach: 32-bit numbers are unwrapped to those
+/// next to what is expected.
+fn position(input: &mut Input<'_>, base: u64) -> u64 {
+    match input.below(8) {
+        0 => input.number() & 0xffff_ffff_ffff,
+        1 => u64::from(input.byte()),
+        n => (base + u64::from(input.byte()) * 100).saturating_sub(u64::from(n) * 500),
     }
 }
 
@@ -57,9 +37,6 @@ struct Seen {
     nonce: Nonce,
 }
 
-/// Most packets that a connection may send at one instant. A window is at most 1 GiB, and TCP-Peach may owe as many dummies.
-const MOST: usize = 1_000_000;
-
 /// Plays the input to a connection: which one, what its application does, what arrives and when.
 ///
 /// # Panics
@@ -70,7 +47,7 @@ pub fn packets(bytes: &[u8]) {
     let mut now = SimTime::ZERO;
     let (mut seen, mut closed) = (Seen::default(), false);
     end.open();
-    poll(&mut end, now, &mut seen);
+    play::poll(&mut end, now, &mut |packet| note(packet, &mut seen));
     while !input.0.is_empty() {
         match input.below(16) {
             0 => {
@@ -98,8 +75,8 @@ pub fn packets(bytes: &[u8]) {
         if end.next_deadline() <= now {
             end.on_timeout(now);
         }
-        poll(&mut end, now, &mut seen);
-        look(&end, &mut now);
+        play::poll(&mut end, now, &mut |packet| note(packet, &mut seen));
+        play::look(&end, &mut now);
     }
 }
 
@@ -167,39 +144,15 @@ fn act(end: &mut Connection, now: SimTime, input: &mut Input<'_>) -> bool {
     what < 2
 }
 
-/// Takes everything that the connection sends.
-fn poll(end: &mut Connection, now: SimTime, seen: &mut Seen) {
-    for n in 0.. {
-        assert!(n < MOST, "it never stops sending");
-        let Some(packet) = end.poll_transmit(now) else { return };
-        packet.check();
-        let Some(segment) = packet.segment() else { continue };
-        seen.ack = seen.ack.max(segment.end().0);
-        seen.seq = segment.ack.0;
-        seen.data = segment.mptcp.data_ack().map_or(seen.data, |ack| ack.0);
-        if let MptcpOption::JoinSyn { token, nonce, .. } = segment.mptcp {
-            (seen.token, seen.nonce) = (token, nonce);
-        }
+/// Keeps what a packet of the connection tells its peer.
+fn note(packet: &Packet, seen: &mut Seen) {
+    let Some(segment) = packet.segment() else { return };
+    seen.ack = seen.ack.max(segment.end().0);
+    seen.seq = segment.ack.0;
+    seen.data = segment.mptcp.data_ack().map_or(seen.data, |ack| ack.0);
+    if let MptcpOption::JoinSyn { token, nonce, .. } = segment.mptcp {
+        (seen.token, seen.nonce) = (token, nonce);
     }
-}
-
-/// Looks at all that a recorder looks at.
-fn look(end: &Connection, now: &mut SimTime) {
-    let _ = (
-        end.delivered(),
-        end.acked(),
-        end.out_of_order(),
-        end.receive_window(),
-        end.failure(),
-        end.limit(true),
-    );
-    for subflow in 0..end.subflow_count() {
-        let _ =
-            (end.gauges(subflow), end.stats(subflow), end.subflow_limit(subflow, false), end.cwnd(subflow));
-        end.congestion_gauges(subflow, &mut |name, value| assert!(!value.is_nan(), "{name} is no number"));
-    }
-    // A moment later: two packets do not arrive at once.
-    *now += Nanos(10_000);
 }
 
 fn packet(input: &mut Input<'_>, now: SimTime, seen: &Seen) -> Packet {
@@ -247,10 +200,10 @@ fn segment(input: &mut Input<'_>, now: SimTime, seen: &Seen) -> TcpSegment {
         cwr: flags & 80 == 80,
     };
     let len = if syn || input.flag() { 0 } else { u32::from(input.byte()) * 12 };
-    let seq = Seq(if syn { 0 } else { input.position(seen.seq).max(1) });
+    let seq = Seq(if syn { 0 } else { position(input, seen.seq).max(1) });
     let mut sack = SackBlocks::default();
     for _ in 0..input.below(8).saturating_sub(3) {
-        let start = input.position(seen.ack);
+        let start = position(input, seen.ack);
         sack.push(Range::new(Seq(start), Seq(start + u64::from(input.byte()) * 40)));
     }
     let timestamps = (input.below(4) == 0).then(|| Timestamps {
@@ -266,7 +219,7 @@ fn segment(input: &mut Input<'_>, now: SimTime, seen: &Seen) -> TcpSegment {
         flags,
         len,
         seq,
-        ack: Seq(input.position(seen.ack)),
+        ack: Seq(position(input, seen.ack)),
         window,
         timestamps,
         sack,
@@ -304,16 +257,16 @@ fn option(input: &mut Input<'_>, seen: &Seen) -> MptcpOption {
             let hmac =
                 transport::mptcp::keys::add_addr_hmac(sender, receiver, id, [10, 0, 0, address].into(), 0);
             let echo = input.flag();
-            MptcpOption::AddAddr { id, address, echo, hmac, data_ack: Dsn(input.position(seen.data)) }
+            MptcpOption::AddAddr { id, address, echo, hmac, data_ack: Dsn(position(input, seen.data)) }
         }
-        7 => MptcpOption::RemoveAddr { id, data_ack: Dsn(input.position(seen.data)) },
-        8 => MptcpOption::Prio { backup: input.flag(), data_ack: Dsn(input.position(seen.data)) },
+        7 => MptcpOption::RemoveAddr { id, data_ack: Dsn(position(input, seen.data)) },
+        8 => MptcpOption::Prio { backup: input.flag(), data_ack: Dsn(position(input, seen.data)) },
         9 => MptcpOption::FastClose { key: key(input) },
         10 => MptcpOption::Reset(ResetReason::Protocol),
         11..=13 => MptcpOption::None,
         _ => MptcpOption::Dss(Dss {
-            data_ack: input.flag().then(|| Dsn(input.position(seen.ack))),
-            dsn: input.flag().then(|| Dsn(input.position(seen.data).max(1))),
+            data_ack: input.flag().then(|| Dsn(position(input, seen.ack))),
+            dsn: input.flag().then(|| Dsn(position(input, seen.data).max(1))),
             data_fin: input.byte() > 230,
         }),
     }
