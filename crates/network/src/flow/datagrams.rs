@@ -58,8 +58,10 @@ impl Direction {
             self.incomplete.back().is_none_or(|message| message.number.0 < self.messages),
             "a message arrives that has not been sent"
         );
+        // Thousands can be under way: all are looked at whenever their number is a power of two.
         debug_assert!(
-            self.incomplete.iter().all(|message| message.left <= message.mark.size),
+            !self.incomplete.len().is_power_of_two()
+                || self.incomplete.iter().all(|message| message.left <= message.mark.size),
             "more is left of a message than was sent"
         );
     }
