@@ -20,7 +20,7 @@ use units::{Bytes, Nanos, Ratio, SimTime};
 use super::input::Input;
 use super::play;
 
-/// What the peer has seen of the connection: packets near it are nearly right.
+/// Numbers that the peer has seen: packets near them are nearly right.
 #[derive(Default)]
 struct Seen {
     /// The tag that packets to the connection must have.
@@ -86,7 +86,7 @@ pub fn chunks(bytes: &[u8]) {
     }
 }
 
-/// An association and what its peer must know.
+/// An association, and values that its peer must know.
 struct Game {
     end: Connection,
     /// The tag of its packets.
