@@ -1,5 +1,7 @@
 //! A scenario that the parser accepts, made from a seed: what it refuses is taken out, key by key.
 
+use std::sync::LazyLock;
+
 use scenario::{Code, Diagnostic, Diagnostics, Document, Registries};
 use serde_json::{Value, json};
 
@@ -24,12 +26,15 @@ pub struct Case {
 /// Rounds of repairs after which a scenario is given up.
 const ROUNDS: usize = 40;
 
+/// The rows of all registries, which do not change: made once.
+static REGISTRIES: LazyLock<Registries> = LazyLock::new(Registries::builtin);
+
 /// Parses the text of a scenario.
 ///
 /// # Errors
 /// Its mistakes.
 pub fn parse(toml: &str) -> Result<Document, Diagnostics> {
-    Document::parse(toml, FILE, &[], &Registries::builtin())
+    Document::parse(toml, FILE, &[], &REGISTRIES)
 }
 
 impl Case {

@@ -2,7 +2,7 @@
 //! `make fuzz` run, and the tests a little of.
 //!
 //! A scenario follows from a seed: a topology with flows and events, its keys and algorithms drawn from the key tables and
-//! the registries ([`Grammar`]). What the parser refuses is taken out ([`Case`]). It is run in several ways and judged
+//! the registries ([`Grammar`]). Keys that the parser refuses are taken out ([`Case`]). It is run in several ways and judged
 //! ([`judge`]); a failure is made smaller ([`minimise`]) until a person can read it.
 //! May: run scenarios and compare results. May not: be part of the product.
 

@@ -7,7 +7,7 @@ use transport::packet::{Body, Packet, PathId};
 use transport::sctp::chunk::{
     AddressList, Control, Cookie, DataChunk, DataChunks, Heartbeat, Init, Promise, Sack, SctpPacket,
 };
-use transport::sctp::config::{EagerSack, FastRetransmit};
+use transport::sctp::config::{EagerSack, FastRetransmit, InitialWindow, MaxBurst};
 use transport::sctp::gaps::GapBlocks;
 use transport::sctp::tsn::{Ssn, StreamId, Tag, Tsn};
 use transport::sctp::{Association, SctpConfig, UserMessage};
@@ -164,6 +164,28 @@ fn a_sack_that_was_overtaken_revokes_what_gap_blocks_have_acknowledged() {
     }
 }
 
+/// `sctp_process_segment_range`: the window gives back the growth by a revoked chunk as well if the chunk waits to be sent again when it is
+/// acknowledged anew. At most four packets are sent again at a time, so that the ninth chunk, which was revoked, waits behind the others.
+#[test]
+fn a_revoked_chunk_that_arrives_while_it_waits_shrinks_the_window() {
+    let mut config = recovery(true);
+    (config.window.initial, config.window.burst) =
+        (InitialWindow::Bytes(Bytes(20 * 1468)), MaxBurst::Unlimited);
+    let mut client = established(&config, 100_000);
+    (0..14)
+        .for_each(|_| client.send(UserMessage { stream: StreamId(0), unordered: false, size: Bytes(1452) }));
+    leaving_by_path(&mut client, at(50));
+    let windows = [8..9, 9..11, 9..12, 9..13, 8..13].map(|block| {
+        let mut arrived = RangeSet::default();
+        arrived.insert(Range::new(Tsn(block.start), Tsn(block.end)));
+        let sack = Sack { gaps: GapBlocks::new(Tsn(0), &arrived), window: 100_000, ..Sack::default() };
+        hears(&mut client, at(70), Control::Sack(sack), DataChunks::default());
+        client.gauges(0).expect("a path").cwnd.0
+    });
+    assert_eq!(windows[1], windows[0] + 1468, "the ninth chunk is revoked: {windows:?}");
+    assert_eq!(windows[4], windows[3] - 1468, "it arrives while it waits: {windows:?}");
+}
+
 /// `sctp_process_control`: a SACK or a HEARTBEAT that overtakes the COOKIE ACK on a faster path completes the handshake. INET, which has
 /// `data_is_cookie_ack` as well, knows only DATA.
 #[test]
@@ -232,8 +254,8 @@ fn a_timer_starts_with_the_millisecond() {
     }
 }
 
-/// `sctp_process_a_data_chunk`: the receiver may still discard ordered messages behind a gap, and its NR-SACKs do not promise them. What they
-/// have acknowledged stays in the send buffer.
+/// `sctp_process_a_data_chunk`: the receiver may still discard ordered messages behind a gap, and its NR-SACKs do not promise them. Chunks that they
+/// acknowledge stay in the send buffer.
 #[test]
 fn an_nr_sack_promises_messages_that_wait_for_no_other() {
     for (freebsd, unordered, promise) in [

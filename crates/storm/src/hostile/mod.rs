@@ -9,6 +9,7 @@ mod mutate;
 mod packets;
 mod play;
 
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 use registry::{OptionKind, OptionSpec};
@@ -73,15 +74,14 @@ pub fn scenario(bytes: &[u8]) {
     }
 }
 
-/// A file that a model or an application names: the first byte says which, the rest is its content. What is accepted
-/// is run for a moment.
+/// A file that a model or an application names: the first byte says which, the rest is its content. Accepted
+/// content is run for a moment.
 ///
 /// # Panics
 /// If accepted content cannot be run.
 pub fn data(bytes: &[u8]) {
     let Some((first, content)) = bytes.split_first() else { return };
-    let uses = readers();
-    let (key, algorithm) = &uses[usize::from(*first) % uses.len()];
+    let (key, algorithm) = &READERS[usize::from(*first) % READERS.len()];
     // One line would be a path.
     let content = format!("{}\n", String::from_utf8_lossy(content));
     if let Some(document) = reading(key, algorithm, &content) {
@@ -97,6 +97,9 @@ pub fn data(bytes: &[u8]) {
         assert!(output.is_ok(), "{:?}\n{}", output.err(), document.to_toml());
     }
 }
+
+/// Made once: it takes longer than most inputs.
+static READERS: LazyLock<Vec<(&str, registry::Entry)>> = LazyLock::new(readers);
 
 /// Everything that reads a file: the key that it belongs to and its row.
 fn readers() -> Vec<(&'static str, registry::Entry)> {

@@ -34,7 +34,10 @@ pub enum Special {
     /// It was sent on another path before it was taken for lost, and will not be again.
     Moved,
     /// A gap block has acknowledged it, and a SACK that came later did not; it is in flight.
-    Revoked,
+    Revoked {
+        /// It was taken for lost when the gap block came, so that its transmission counts as lost already.
+        lost: bool,
+    },
 }
 
 /// A chunk that was sent, or is planned.
@@ -78,7 +81,12 @@ impl Sent {
 
     /// It was acknowledged and no longer is.
     pub fn is_revoked(&self) -> bool {
-        self.special == Special::Revoked
+        matches!(self.special, Special::Revoked { .. })
+    }
+
+    /// Its transmission does not count as lost yet.
+    pub fn is_new_loss(&self) -> bool {
+        self.special != Special::Revoked { lost: true }
     }
 
     /// It is acknowledged again, or taken for lost.
@@ -368,7 +376,9 @@ impl Outqueue {
         let index = |tsn: Tsn| self.index(tsn).unwrap_or(0).min(self.chunks.len());
         let (start, end) = (index(range.start), index(range.end));
         for sent in self.chunks.range_mut(start..end).filter(|sent| sent.fate == Fate::Arrived) {
-            (sent.fate, sent.missing, sent.special) = (Fate::InFlight, 0, Special::Revoked);
+            // Wherever SACKs are taken as revoking, a chunk that waits to be sent again has a path for that.
+            let lost = sent.again_on.is_some();
+            (sent.fate, sent.missing, sent.special) = (Fate::InFlight, 0, Special::Revoked { lost });
             self.arrived[sent.path.index()] -= sent.chunk.user_data();
             self.in_flight += sent.chunk.user_data();
             self.flying += 1;

@@ -308,13 +308,16 @@ impl Association {
         let Self { outqueue, paths, .. } = self;
         let mut sampled = false;
         let mut note = |tsn: Tsn, sent: &Sent| {
+            let id = if freebsd { sent.path_now() } else { sent.path };
+            let (path, news) = (paths.get_mut(id), &mut news[id.index()]);
+            let length = sent.chunk.length();
+            if sent.is_revoked() {
+                path.window.restored(length);
+            }
             // `sctp_process_segment_range`: a gap block says nothing more of a chunk that waits to be sent again.
             if freebsd && sent.fate == Fate::Missing && tsn >= sack.next {
                 return;
             }
-            let id = if freebsd { sent.path_now() } else { sent.path };
-            let (path, news) = (paths.get_mut(id), &mut news[id.index()]);
-            let length = sent.chunk.length();
             if sent.fate == Fate::InFlight {
                 path.window.left(length, false);
                 news.answered = true;
@@ -328,9 +331,6 @@ impl Association {
             }
             // `sctp_process_segment_range`: a chunk that is acknowledged again is no news, unless by the cumulative TSN.
             news.fresh |= !sent.is_revoked() || tsn < sack.next;
-            if sent.is_revoked() {
-                path.window.restored(length);
-            }
             news.news.once |= sent.transmissions == 1;
             news.cumulative |= tsn < sack.next;
             news.news.advanced |= news.pseudo.contains(&Some(tsn));
@@ -439,7 +439,7 @@ impl Association {
             }
             let path = paths.get_mut(sent.path);
             path.expected.iter_mut().for_each(Expected::seek);
-            path.window.left(sent.chunk.length(), true);
+            path.window.left(sent.chunk.length(), sent.is_new_loss());
             path.timer.forget(tsn);
             news[sent.path.index()].lost = true;
         };
