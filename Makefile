@@ -172,8 +172,8 @@ FUZZ_TARGETS ?= scenario data packets chunks captures
 FUZZ_SECONDS ?= 600
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-# Each target in turn, round after round: make fuzz FUZZ_TARGETS=packets FUZZ_SECONDS=60. What fails, and the inputs that
-# reach new code, are in results/fuzz.
+# Each target in turn, round after round: make fuzz FUZZ_TARGETS=packets FUZZ_SECONDS=60. Inputs that fail, and those
+# that reach new code, are in results/fuzz.
 fuzz:
 	RUSTFLAGS="$(SANCOV)" cargo build --release --quiet --manifest-path fuzz/Cargo.toml --target $(HOST) \
 	  --target-dir $(or $(CARGO_TARGET_DIR),target)/fuzz

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # How large must the receive buffer be?
 #
-# A GEO beam and a LEO path carry one MPTCP connection. What overtakes on the fast path waits at the
-# receiver for what is under way on the slow one, and the advertised window bounds both. How much memory
+# A GEO beam and a LEO path carry one MPTCP connection. Data that overtakes on the fast path waits at the
+# receiver for data on the slow one, and the advertised window bounds both. How much memory
 # does the receiver need before the second path pays, and how much before it costs nothing?
 #
 # The cells run from top to bottom as a script, in an editor that knows `# %%`, or as a notebook.

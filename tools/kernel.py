@@ -65,7 +65,7 @@ retransmissions come in few episodes and range widely in the kernel ([decision
 0014](../decisions/0014-drops-of-the-kernel-are-a-range.md)): the mean of the simulator is to be within 25 %
 of the range of the kernel's runs. Time in the kernel is real: two runs with the same seed differ. Delays of
 several paths vary by up to 0.1 ms, on both by the same random numbers, since a slow start over paths exactly
-alike has one end of several.
+alike can end in several ways, and each run would end in the same one.
 """
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 CLAUSE = re.compile(
-    r"^(?:What|Who|Whose|Whom|Whoever)\b(?! \||.*\?)"
+    r"(?:^|(?<=[.:;] ))(?:What|Who|Whose|Whom|Whoever)\b(?! \|| to look |.*\?)"
     r"|[.:;,] (?:what|who|whom|whose) (?:is|are|was|has|comes|asks|wants|sends|would|will|does)\b"
 )
 PERSON = re.compile(

@@ -21,8 +21,8 @@ class Reading(Results):
     """The connections of captures, in the tables of a run, with its plots.
 
     Columns that a run has too mean the same. A row of `flows` is a connection and a direction of data, named
-    after its addresses and ports. What no place of the capture can know is null. The run has the number 0.
-    The scenario of a reading is fitted to the connection with most data; `why` tries changes of it.
+    after its addresses and ports. A figure that the place of the capture cannot show is null. The run has the
+    number 0. The scenario of a reading is fitted to the connection with most data; `why` tries changes of it.
     """
 
     def __init__(

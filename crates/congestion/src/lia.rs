@@ -68,7 +68,7 @@ fn alpha_over_total(cwnd: f64, paths: Paths<'_>) -> Option<f64> {
         for path in siblings {
             let rate = path.cwnd * path.inverse_srtt;
             sum_rate += rate;
-            // `max` would look for NaN.
+            // A comparison is cheaper than `f64::max`, which also treats NaN.
             best = if rate * path.inverse_srtt > best { rate * path.inverse_srtt } else { best };
             linked |= path.coupled;
         }

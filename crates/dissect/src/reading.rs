@@ -68,7 +68,7 @@ pub struct Reading {
     pub(crate) opened: BTreeMap<(u32, Ends, u32), u64>,
 }
 
-/// Reads capture files together. What cannot be read is a problem; the rest is read.
+/// Reads capture files together. A part that cannot be read is noted as a problem; the rest is read.
 pub fn read(files: &[PathBuf]) -> Reading {
     let inputs: Vec<Input> = files.iter().cloned().map(Input::File).collect();
     read_inputs(&inputs)

@@ -1,5 +1,5 @@
-//! Checks each table and value as it was written, before anything is inherited: unknown keys, types, bounds. What is
-//! wrong is reported once and marked as broken, so that later steps keep silent about it.
+//! Checks each table and value as it was written, before anything is inherited: unknown keys, types, bounds. A mistake
+//! is reported once and its place marked as broken, so that later steps do not report it again.
 
 use crate::diagnostic::{Code, Report, nearest, suggest};
 use crate::files::Files;

@@ -82,7 +82,7 @@ impl Source {
         json(&self.filled.value)
     }
 
-    /// Adds a mistake in the value at the end of `path`, or in its key. What does not exist is reported at the nearest
+    /// Adds a mistake in the value at the end of `path`, or in its key. A missing key is reported at the nearest
     /// table around it.
     pub fn add(&mut self, path: &[Step], of_key: bool, code: Code, message: String, help: String) {
         let names: Vec<String> = path

@@ -1,6 +1,6 @@
 //! Units that headers of measured files use, in the spellings of the tools that write them.
 
-/// A unit and what one of it is in bit/s or seconds.
+/// A unit and its size in bit/s or seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Unit {
     pub name: &'static str,

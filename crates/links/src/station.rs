@@ -4,7 +4,7 @@
 //! May: hold packets, and say what becomes of each and when. May not: schedule events (the owner asks for
 //! [`Station::next_event`] after each call) or know what a packet means.
 //!
-//! Decisions fall when they are due: a queue discipline chooses a packet when the transmitter is free, loss, faults and
+//! Decisions are taken when they are due: a queue discipline chooses a packet when the transmitter is free, loss, faults and
 //! delay are drawn when its last bit leaves. A packet costs its owner two events. After each call the owner reads
 //! [`Station::swap_fates`]; when the link is looked at does not change it.
 
@@ -47,7 +47,7 @@ pub struct Streams {
     pub faults: Stream,
 }
 
-/// Decision about a packet, by its number. All but `Marked` are the end of it.
+/// Decision about a packet, by its number. After all but `Marked` the packet does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Dropped by the queue.
@@ -131,7 +131,7 @@ impl Station {
         }
     }
 
-    /// Offers `packet`. What becomes of it is a fate or an arrival.
+    /// Offers `packet`. Its end on the link is a fate or an arrival.
     pub fn offer(&mut self, now: SimTime, packet: Packet) {
         debug_assert!(packet.size > 0, "packet without a size");
         self.advance(now);
@@ -409,7 +409,7 @@ impl Station {
         self.fly(at, Arrival { id: packet.id, copy: false });
     }
 
-    /// Behind all that arrive no later.
+    /// Adds an arrival behind all that are no later.
     fn fly(&mut self, at: SimTime, arrival: Arrival) {
         let flight = Flight { at, arrival };
         if self.flights.back().is_none_or(|last| last.at <= at) {

@@ -1,7 +1,7 @@
 //! Which observations a run makes, and the lines that the readable trace gets from the ends of connections.
 //!
-//! May: read gauges. May not: change anything; a run is the same with and without a trace. What a run without one asks for
-//! each packet is whether there is a tap; everything else is a call of its own.
+//! May: read gauges. May not: change anything; a run is the same with and without a trace. A run without one asks for
+//! each packet whether there is a tap, and nothing else.
 
 use transport::Connection;
 use units::SimTime;

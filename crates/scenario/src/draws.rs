@@ -3,7 +3,7 @@
 //!
 //! Such tables are taken out of the tree before its keys are checked, and a value is put in their place: the lower bound, the
 //! upper bound, or what a seed gives. So each key is checked at both bounds as if it had been written there, and no
-//! other step of the pipeline knows of draws. What is written once is drawn once: `both` and `like` copy the value.
+//! other step of the pipeline knows of draws. A draw that is written once is drawn once: `both` and `like` copy the value.
 
 use std::fmt::Display;
 use std::str::FromStr;

@@ -122,8 +122,8 @@ impl LinkRules<'_, '_, '_> {
         }
     }
 
-    /// The models of a direction or an event. What `other`, the opposite direction, has from the same place was written
-    /// in `both`.
+    /// The models of a direction or an event. A value that `other`, the opposite direction, has from the same place was
+    /// written in `both`.
     fn models(&mut self, keys: &Table, path: &str, other: Option<(&Table, String)>) {
         for key in ["rate", "delay", "queue", "loss"] {
             let Some(node) = keys.get(key) else { continue };

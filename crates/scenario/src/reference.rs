@@ -37,7 +37,7 @@ in it and in the seed. Unknown keys are errors.
   `receive_buffer_max` with `flow.upload.transport.kind=cmt-sctp`: a warning names each such key. A key that is itself set by an
   override and that the kind does not have is an error.
 * **Draws**: `{ draw = \"uniform\", from = \"20Mbit/s\", to = \"30Mbit/s\" }` in the place of a number or a quantity is a value
-  that is drawn once per replication, both bounds included. What is written once is drawn once: `both` and `like` copy the
+  that is drawn once per replication, both bounds included. A draw that is written once is drawn once: `both` and `like` copy the
   drawn value. The random stream is named after the key, as in `path.beam1.both.rate`, or by `stream`: the draw depends on that
   name and the seed alone, so that all cases of a study have the same values under a seed, and another key changes none.
   Two draws of one stream must have the same bounds. The table `runs` has a column for each stream, with its unit:

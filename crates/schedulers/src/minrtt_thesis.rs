@@ -3,9 +3,9 @@
 //!
 //! Source: Lantto and Svensson, "Exploring Performance Balancing in a Meshed Satellite MultiWAN Using MPTCP",
 //! Chalmers 2025, Algorithm 1, which tests `active`; the text beside it says "available", which is [`MinRtt`]. Units:
-//! nanoseconds. What does not fit into the window queues on the subflow, as much as the connection's send buffer and
-//! send window let through. Ties go to the lowest index; a subflow without a sample comes last (choice D-31). What
-//! is sent again goes as with minRTT. Has no state.
+//! nanoseconds. Data that does not fit into the window queues on the subflow, as much as the connection's send buffer and
+//! send window permit. Ties go to the lowest index; a subflow without a sample comes last (choice D-31).
+//! Reinjections go as with minRTT. Has no state.
 
 use crate::eligible::{Eligible, fastest};
 use crate::minrtt::MinRtt;

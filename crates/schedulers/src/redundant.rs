@@ -2,7 +2,7 @@
 //!
 //! Source: Linux out-of-tree MPTCP, mptcp_redundant; Frommgen et al., "ReMP TCP: Low Latency Multipath TCP", ICC
 //! 2016. Each subflow has its own place in the stream. In turn, every subflow that has room is given the segment after
-//! its place: new data, or data that others were given before. What has its Data ACK is passed over, so that the
+//! its place: new data, or data that others were given before. Data with a Data ACK is passed over, so that the
 //! fastest leads and a slow one jumps forward. Backups carry nothing while another subflow is usable.
 //! Deviation: nothing is reinjected after timeouts, because every other subflow carries the data anyway.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def thin(x: Reals, y: Reals, points: int) -> tuple[Reals, Reals]:
     """At most `points` of the samples: first, last, and the extremes of equal numbers of samples.
 
-    `x` ascends. What is short enough stays as it is.
+    `x` ascends. A curve that is short enough stays as it is.
     """
     if len(x) <= points:
         return x, y

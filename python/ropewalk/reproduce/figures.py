@@ -51,11 +51,11 @@ MARKERS = "osD^vPX*"
 SIZE = (7.2, 3.4)
 """Inches."""
 NARROW, DECADE = 30.0, 10.0
-"""Quotients of the ends of a logarithmic axis below which it has numbers, and more of them."""
+"""A logarithmic axis shows numbers, not powers, if its ends have a ratio below NARROW; more below DECADE."""
 PLAIN = (1e-2, 1e6)
 """Between these, numbers are short."""
 WIDEST, NARROWEST = 3.0, 1.0
-"""Lines become narrower from curve to curve: what lies beneath another one still shows."""
+"""Lines become narrower from curve to curve, so that one beneath another still shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +268,7 @@ def _axis(table: dict[str, Any]) -> Axis:
 
 @styled
 def draw(drawing: Drawing, sources: Mapping[str, StudySource]) -> Figure:
-    """The figure. What has no values is left out, and a figure without any says so."""
+    """The figure. A curve without values is left out, and a figure without any says so."""
     source = sources.get(drawing.profile) or next(iter(sources.values()))
     evaluator = Evaluator(source, drawing.levels)
     made = Figure(figsize=SIZE, dpi=150, layout="constrained")

@@ -2,7 +2,7 @@
 //!
 //! Source: `bictcp_update`, `cubictcp_cwnd_event` in net/ipv4/tcp_cubic.c and `tcp_cong_avoid_ai` in net/ipv4/tcp_cong.c of
 //! Linux 6.x; names as there where RFC 9438 has none.
-//! Units: whole segments and seconds. The window grows by a segment after each `cnt` acknowledged ones. What differs from
+//! Units: whole segments and seconds. The window grows by a segment after each `cnt` acknowledged ones. Differences from
 //! RFC 9438:
 //! - The target is that of one *least* round-trip time ahead, not of a smoothed one: a full queue does not hasten growth.
 //! - The estimate of Reno keeps its slope beyond the window before the loss, and the window follows it within a round trip.

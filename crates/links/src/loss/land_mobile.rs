@@ -12,7 +12,7 @@
 //! Deviation: the sources model the envelope of the signal (Rice, Rayleigh with log-normal mean, Loo); here a state
 //! has a packet loss, to be worked out from them and from the margin of the link.
 //! Deviation: `perez_fontan` changes state after exponential distances and not by a matrix per frame of 3 to 5 m,
-//! whose distances are geometric. What leaves a state goes to the first other one with a probability, so that no
+//! whose distances are geometric. A change of state leads to the first other state with a probability, so that no
 //! choice of options contradicts itself; a matrix P has the mean frame/(1 - P_ii) and the probability
 //! P_ij/(1 - P_ii).
 //! Deviation: distances can be normal instead, drawn again until positive (D-61).

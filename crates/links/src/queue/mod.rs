@@ -1,5 +1,5 @@
 //! Queue disciplines: which packet waits, which goes next, which is dropped or marked. One file each, behind
-//! [`QueueDiscipline`]. What waits in front of a transmitter does not include the packet on it.
+//! [`QueueDiscipline`]. The packet on the transmitter does not count as waiting.
 
 use std::fmt;
 

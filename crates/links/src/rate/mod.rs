@@ -45,7 +45,7 @@ pub trait RateModel: fmt::Debug + Send {
     fn served(&mut self, start: SimTime, now: SimTime) -> u128;
 
     /// The rate at `at`, and the instant until which it holds; `None` if the model has no rate at an instant. `at` never
-    /// goes back. Who is asked this is asked nothing else.
+    /// goes back. A model that answers this is asked nothing else.
     fn piece(&mut self, _at: SimTime) -> Option<(BitsPerSecond, SimTime)> {
         None
     }

@@ -61,8 +61,8 @@ impl Talk {
         Self { end, now: SimTime::ZERO, mss, out: VecDeque::new(), habits, secrets }
     }
 
-    /// Plays `script` and compares; may be called again to go on. What is left unsaid at the very end is a failure,
-    /// when the conversation is dropped.
+    /// Plays `script` and compares; may be called again to go on. Packets that `script` does not
+    /// expect by the time the conversation is dropped are a failure.
     ///
     /// # Panics
     /// At the first difference, with the line.

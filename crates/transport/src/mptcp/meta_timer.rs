@@ -142,7 +142,7 @@ fn interval(now: SimTime, subflows: &Subflows) -> Nanos {
     due.filter(|at| *at > now).map_or(DEFAULT_INTERVAL, |at| at.since(now))
 }
 
-/// Subflow `i` is stale, if any other is better off. What is placed anew is given to the others at once.
+/// Subflow `i` is stale, if any other is better off. Data that is placed anew goes to the others at once.
 fn set_aside(
     now: SimTime,
     i: usize,

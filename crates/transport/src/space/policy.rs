@@ -17,7 +17,7 @@ use crate::tcp::segment::TcpSegment;
 /// How the peer reports.
 #[derive(Clone, Debug)]
 pub enum Policy {
-    /// SCPS-TP: an acknowledgement may carry a SNACK (CCSDS 714.0-B). What it names is sent again at once, without a
+    /// SCPS-TP: an acknowledgement may carry a SNACK (CCSDS 714.0-B). The data that it names is sent again at once, without a
     /// duplicate threshold. Whether that says anything about congestion is a setting.
     Snack,
     /// STP: reports answer polls.

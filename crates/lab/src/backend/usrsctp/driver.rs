@@ -1,6 +1,6 @@
 //! Runs associations of the library in lock step with the links of a scenario.
 //!
-//! Every end is a process that acts only when it is told to: a packet has arrived, timers are due, a message is ready. What it sends
+//! Every end is a process that acts only when it is told to: a packet has arrived, timers are due, a message is ready. A packet that it sends
 //! is offered to its first link at the same instant. Ends have the clock of the run and nothing else, so a run depends on
 //! the scenario, the associations and the seed alone.
 

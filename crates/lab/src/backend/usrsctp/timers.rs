@@ -27,7 +27,7 @@ struct Stop {
     told: Vec<Told>,
 }
 
-/// The shortest delay of all links; zero if one has no constant delay. What an end sends reaches no other end earlier.
+/// The shortest delay of all links; zero if one has no constant delay. A packet reaches no other end earlier than that.
 pub(super) fn lookahead(scenario: &Scenario) -> Nanos {
     let sum = |delays: &[Delay]| {
         delays.iter().try_fold(Nanos::ZERO, |sum, delay| delay.value().map(|delay| sum + delay))

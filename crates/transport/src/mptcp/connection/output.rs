@@ -142,8 +142,8 @@ impl MptcpConnection {
         }
     }
 
-    /// Subflow `i` has sent what it was given, and that was all there is: the last segment has PSH (RFC 9293 section 3.9.1.2). What
-    /// a scheduler that queues on subflows gives one of them is pushed, as in Linux (`mptcp_push_release`).
+    /// Subflow `i` has sent what it was given, and that was all there is: the last segment has PSH (RFC 9293 section 3.9.1.2). Data
+    /// that a scheduler queues on a subflow is pushed, as in Linux (`mptcp_push_release`).
     #[inline]
     fn is_last_on(&self, i: usize) -> bool {
         let queues = self.placement.needs().queueing != Queueing::Never;

@@ -176,7 +176,7 @@ impl Sender {
     }
 
     /// Eifel (RFC 3522 section 3.2): the first ACK of new data after a timeout echoes what was sent before it, so that the
-    /// original had arrived. What the timeout took for lost is still on its way.
+    /// original had arrived. The segments that the timeout took for lost are still on their way.
     fn undo_spurious_timeout(&mut self, segment: &TcpSegment) {
         let from = self.timer.take_undo_from();
         let echo = segment.timestamps.map_or(SimTime::NEVER, |t| t.echo);
@@ -304,8 +304,8 @@ impl Sender {
         }
     }
 
-    /// RFC 5681's FlightSize, without Limited Transmit (RFC 3042). What a timeout has given up is in flight again once it
-    /// is sent again: else the next timeout would set ssthresh by the window before the first.
+    /// RFC 5681's FlightSize, without Limited Transmit (RFC 3042). Segments that a timeout has given up are in flight again once
+    /// they are sent again: otherwise the next timeout would set ssthresh by the window before the first.
     fn flight_size(&self) -> u64 {
         match (self.recovery.phase(), self.config.recovery.flight_after_timeout) {
             (Phase::Loss, FlightAfterTimeout::Retransmitted) => {

@@ -42,8 +42,8 @@ impl Sender {
         timers.min(self.pacer.deadline()).min(dummy).min(poll)
     }
 
-    /// When the first of the timers runs out that are one in the kernel (`icsk_retransmit_timer`): retransmission, tail-loss
-    /// probe, reordering, persist. `NEVER` while none runs.
+    /// The earliest deadline of the timers that share one timer in the kernel (`icsk_retransmit_timer`): retransmission,
+    /// tail-loss probe, reordering, persist. `NEVER` while none runs.
     #[inline]
     pub fn timer_due(&self) -> SimTime {
         self.timer.deadline().min(self.window.persist_deadline()).min(self.detector.deadline())
@@ -68,7 +68,7 @@ impl Sender {
         if let Some(rate) = &mut self.delivery_rate {
             rate.room_may_appear(now);
         }
-        // A probe that is due goes in the place of the timeout (RFC 8985 section 7.2).
+        // A probe that is due is sent instead of the timeout (RFC 8985 section 7.2).
         if self.timer.deadline() <= now && self.detector.probe().deadline() > now {
             return self.retransmission_timeout(now, paths);
         }
@@ -90,8 +90,8 @@ impl Sender {
         Expired::Quiet
     }
 
-    /// The timeout after `backoff` doublings, with what the controller adds for a receiver that delays ACKs, and what one
-    /// that acknowledges a few times per round trip holds back. Both ends of a connection have the same configuration.
+    /// The timeout after `backoff` doublings. The controller adds a margin for a receiver that delays ACKs; a receiver that
+    /// acknowledges a few times per round trip adds the time between two ACKs. Both ends have the same configuration.
     fn timeout_after(&self, backoff: u32) -> Nanos {
         let (rto, ack) = (self.rtt.rto(backoff), self.config.ack);
         let timer = RtoTimer { after_timeout: backoff > 0, acks_are_delayed: ack.every > 1 };
@@ -142,7 +142,7 @@ impl Sender {
         self.detector.stop();
     }
 
-    /// RFC 6298 rules 5.2 and 5.3, RFC 6582 (only the first partial ACK restarts the timer, in ns-3 each), RFC 8985 7.2.
+    /// RFC 6298 rules 5.2 and 5.3, RFC 6582 (the first partial ACK alone restarts the timer; in ns-3 each does), RFC 8985 7.2.
     pub(super) fn restart_timers_after_ack(&mut self, now: SimTime, advanced: bool, sampled: bool) {
         if sampled {
             self.timer.sampled();
@@ -181,8 +181,8 @@ impl Sender {
     }
 
     /// A retransmission was sent. During a SACK-based recovery it restarts the timer: such a recovery can outlast the
-    /// RTO without being stuck (RFC 6675 section 6, the careful variant). What was first sent during the recovery does
-    /// not: its losses would put off the timeout of a lost retransmission for ever.
+    /// RTO without being stuck (RFC 6675 section 6, the careful variant). New data sent during the recovery does
+    /// not restart it: its losses would delay the timeout of a lost retransmission for ever.
     pub(super) fn restart_timer_after_resend(&mut self, now: SimTime, seq: Seq) {
         let restarts = match self.detector.kind() {
             Detection::DuplicateAcks => false,

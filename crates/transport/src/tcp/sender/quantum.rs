@@ -2,7 +2,7 @@
 //!
 //! Source: Linux 6.18 `tcp_tso_should_defer`, `tcp_cwnd_test` and `tcp_write_xmit` in net/ipv4/tcp_output.c. A sender with less room in its
 //! windows than a quantum waits for the next ACK, if that is about to come, and then sends a whole one. From some 24 Mbit/s on a quantum
-//! is more than the two segments that a delayed ACK lets go. What waits for the congestion window uses it up (`tcp_cwnd_validate`).
+//! is more than the two segments that a delayed ACK lets go. A quantum that waits for the congestion window counts as using it up (`tcp_cwnd_validate`).
 //!
 //! Deviation: all that waits counts as one buffer; in the kernel one that has another behind it leaves as soon as it fits.
 

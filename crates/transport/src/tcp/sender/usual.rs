@@ -1,6 +1,6 @@
 //! The usual way of a sender, on one page: an ACK of new data while nothing is lost, and the next full segment.
 //!
-//! Most ACKs and segments of a transfer are of this kind. What follows here has the effects that the general way has for
+//! Most ACKs and segments of a transfer are of this kind. The code here has the effects that the general way has for
 //! them (`ack.rs`, `transmit.rs`), without asking what the answer is known to. Whatever is odd takes the general way, which
 //! finds out afterwards whether the usual one is open again. The test `tests/usual.rs` runs conversations with losses in
 //! both ways and compares the state of both ends after each event.
