@@ -33,11 +33,8 @@ pub enum Special {
     Nothing,
     /// It was sent on another path before it was taken for lost, and will not be again.
     Moved,
-    /// A gap block has acknowledged it, and a SACK that came later did not; it is in flight.
-    Revoked {
-        /// It was taken for lost when the gap block came, so that its transmission counts as lost already.
-        lost: bool,
-    },
+    /// A gap block has acknowledged it, and a later SACK did not; it is in flight. True: its transmission counts as lost already.
+    Revoked(bool),
 }
 
 /// A chunk that was sent, or is planned.
@@ -81,12 +78,12 @@ impl Sent {
 
     /// It was acknowledged and no longer is.
     pub fn is_revoked(&self) -> bool {
-        matches!(self.special, Special::Revoked { .. })
+        matches!(self.special, Special::Revoked(_))
     }
 
     /// Its transmission does not count as lost yet.
     pub fn is_new_loss(&self) -> bool {
-        self.special != Special::Revoked { lost: true }
+        self.special != Special::Revoked(true)
     }
 
     /// It is acknowledged again, or taken for lost.
@@ -376,9 +373,9 @@ impl Outqueue {
         let index = |tsn: Tsn| self.index(tsn).unwrap_or(0).min(self.chunks.len());
         let (start, end) = (index(range.start), index(range.end));
         for sent in self.chunks.range_mut(start..end).filter(|sent| sent.fate == Fate::Arrived) {
-            // Wherever SACKs are taken as revoking, a chunk that waits to be sent again has a path for that.
-            let lost = sent.again_on.is_some();
-            (sent.fate, sent.missing, sent.special) = (Fate::InFlight, 0, Special::Revoked { lost });
+            // By the rules under which a SACK revokes, a chunk that waits to be sent again has a path for that.
+            sent.special = Special::Revoked(sent.again_on.is_some());
+            (sent.fate, sent.missing) = (Fate::InFlight, 0);
             self.arrived[sent.path.index()] -= sent.chunk.user_data();
             self.in_flight += sent.chunk.user_data();
             self.flying += 1;
