@@ -60,6 +60,11 @@ MOST_CURES = 4
 """Cures of a reason that are told."""
 
 
+BUFFERS: frozenset[Cause] = frozenset({"receive_window", "send_buffer"})
+OF_A_PATH: frozenset[Cause] = frozenset(
+    {"receive_window", "send_buffer", "scheduler", "loss", "path_down", "proxy"}
+)
+"""Causes for which a path may be left out: data waits for what it carries, or it carries little."""
 FAIR: frozenset[Cause] = frozenset({"queue", "coupled"})
 """Causes that have to do with what flows take from each other."""
 
@@ -149,19 +154,22 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
     best, path = best_path(bench.alone, flow)
     rates = goodput(bench.base, flow)
     proofs = _proofs(bench, seen, best)
+    alone = _alone(bench, seen, best)
+    if alone and is_suspect(seen.case, "scheduler"):
+        # A scheduler that feeds a path which is better left out.
+        proof = proofs.setdefault("scheduler", Proof())
+        proof.gain = max(proof.gain, alone[0].ratio.mean)
     shares = _shares(seen, proofs)
     _nothing_wrong(bench, seen, proofs, shares)
-    alone = _alone(bench, seen, best)
     order = sorted(shares, key=lambda cause: (-shares[cause], -_gain(proofs, cause)))
+    order = [cause for cause in order if cause not in BUFFERS or _is_direct(seen.case, cause)]
+    with_alone = next((cause for cause in order if cause in OF_A_PATH), None)
     reasons: list[Reason] = []
     for cause in order:
-        direct = seen.case.budget.get(cause, 0.0) >= DIRECT or seen.case.ends
-        if cause in {"receive_window", "send_buffer"} and not direct:
-            continue
         cures = sorted(proofs[cause].cures if cause in proofs else [], key=lambda cure: -cure.ratio.mean)
         if not cures and reasons and shares[cause] < TOLD:
             continue
-        if not reasons and cause not in {"capacity", "application", "fallback"}:
+        if cause == with_alone:
             cures = sorted([*cures, *alone], key=lambda cure: -cure.ratio.mean)
         without = proofs[cause].without if cause in proofs else None
         share = min(1.0, shares[cause])
@@ -172,8 +180,10 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
         idle = [path for path in seen.case.unused if flow.is_mptcp]
         more = f"; {', '.join(idle)} never joined" if idle else ". Nothing is wrong"
         reasons[0] = replace(reasons[0], evidence=f"{reasons[0].evidence}{more}")
-    if not reasons and alone:
-        reasons = [Reason("scheduler", _alone_share(seen, alone), evidence("scheduler", seen), tuple(alone))]
+    if with_alone is None and alone:
+        share = _alone_share(seen, alone)
+        reasons.append(Reason("scheduler", share, evidence("scheduler", seen), tuple(alone)))
+        reasons.sort(key=lambda reason: -reason.share)
     return FlowDiagnosis(
         flow=flow.name,
         goodput_bit_s=estimate(rates.values()),
@@ -192,12 +202,11 @@ def diagnose(bench: Bench, seen: Seen) -> FlowDiagnosis:
 
 def _unproven(bench: Bench, seen: Seen, told: set[Cause]) -> Iterator[str]:
     """Gains that may be chance: of buffers that limit for long, and the largest where nothing is proven."""
-    buffers: tuple[Cause, ...] = ("receive_window", "send_buffer")
     found: dict[Cause, tuple[Estimate, Trial]] = {}
     for one in candidates(seen.case):
         trial = bench.known(one.settings)
         ratio = trial and bench.ratio(trial, seen.case.flow.name)
-        long = one.cause in buffers and seen.case.budget.get(one.cause, 0.0) >= IDLE and not seen.case.ends
+        long = one.cause in BUFFERS and seen.case.budget.get(one.cause, 0.0) >= IDLE and not seen.case.ends
         if not trial or not ratio or ratio.n >= SURE or one.cause in told or not (long or not told):
             continue
         best = found.get(one.cause)
@@ -296,6 +305,11 @@ def _alone(bench: Bench, seen: Seen, best: dict[int, float]) -> list[Cure]:
     return sorted(found, key=lambda cure: -cure.ratio.mean)[:1]
 
 
+def _is_direct(case: Case, cause: Cause) -> bool:
+    """A buffer is the limit itself, for some time; at a proxy that is not seen."""
+    return bool(case.budget.get(cause, 0.0) >= DIRECT or case.ends)
+
+
 def _alone_share(seen: Seen, alone: list[Cure]) -> float:
     waits = math.fsum(
         seen.case.budget.get(limit, 0.0) for limit in ("receive_window", "send_buffer", "scheduler")
@@ -306,15 +320,20 @@ def _alone_share(seen: Seen, alone: list[Cure]) -> float:
 def _shares(seen: Seen, proofs: dict[Cause, Proof]) -> dict[Cause, float]:
     """Part of the time that each proven cause accounts for.
 
-    Of the time in a limit a cause takes its weight times the part that the flow saves without it. Causes
-    that would take more than all of it together get it in that proportion.
+    Of the time in a limit a cause takes its weight times the part that the flow saves without it; a setting
+    that is not usual, and costs more than any other, acts through all limits. Causes that would take more
+    than all of the time together get it in that proportion.
     """
     shares: dict[Cause, float] = {}
+    first = max(proofs, key=lambda cause: proofs[cause].gain, default=None)
     for limit, share in times(seen.case).items():
         claims = {}
         for cause, proof in proofs.items():
-            suspect = proof.gain >= WORTH and is_suspect(seen.case, cause)
-            claims[cause] = weight(cause, limit) * (SUSPICION if suspect else 1.0) * (1 - 1 / proof.gain)
+            acts = weight(cause, limit)
+            if is_suspect(seen.case, cause):
+                acts = 1.0 if cause == first else acts
+                acts *= SUSPICION if proof.gain >= WORTH else 1.0
+            claims[cause] = acts * (1 - 1 / proof.gain)
         total = max(1.0, math.fsum(claims.values()))
         for cause, claim in claims.items():
             shares[cause] = shares.get(cause, 0.0) + share * claim / total

@@ -116,11 +116,13 @@ def _reason(number: int, reason: Reason, width: int) -> list[str]:
         else:
             found += [f"     {key}" for key in keys]
             found += _wrapped(told(cure), width, 9)
+    nothing = "No change that was tried helps against it."
     if reason.without is not None:
+        nothing = "No setting that was tried makes up for it."
         changed = " ".join(typed(reason.without.settings))
         found += _wrapped(f"Without it ({changed}): {told(reason.without)}.", width, 5)
     if not reason.cures and reason.cause not in {"capacity", "application"}:
-        found += _wrapped("No change that was tried helps against it.", width, 5)
+        found += _wrapped(nothing, width, 5)
     return found
 
 
