@@ -337,11 +337,17 @@ def processes() -> list[str]:
 
 
 def state() -> dict[str, set[str]]:
-    """Network namespaces with a name, and devices outside of namespaces."""
+    """Network namespaces with a name, devices outside of namespaces, and programs of controls."""
     named = Path("/run/netns")
+    bpftool = shutil.which("bpftool") or "/usr/sbin/bpftool"
+    command = [bpftool, "struct_ops", "list"]
+    programs = ""
+    if Path(bpftool).exists():
+        programs = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     return {
         "named": {place.name for place in named.iterdir()} if named.is_dir() else set(),
         "devices": {place.name for place in Path("/sys/class/net").iterdir()},
+        "programs": set(programs.splitlines()),
     }
 
 
@@ -370,8 +376,29 @@ def test_nothing_is_left_when_a_run_is_killed(tmp_path: Path, monkeypatch: pytes
 
         def left(pid: int = pid, before: dict[str, set[str]] = before) -> list[str]:
             now = state()
-            found = [f"{kind} {one}" for kind in ("named", "devices") for one in now[kind] - before[kind]]
+            found = [f"{kind} {one}" for kind in now for one in now[kind] - before[kind]]
             found += [name for name in available() if name.endswith(f"_{pid}")]
             return found + [line for line in processes() if marker in line or f"_{pid}" in line]
 
         assert gone(lambda left=left: bool(left())), (number, left())
+
+
+@pytest.mark.parametrize(
+    ("without", "cause"),
+    [
+        ("mount -t tmpfs none /dev/net", "/dev/net/tun cannot be opened"),
+        ("echo 0 > /proc/sys/user/max_user_namespaces", "user namespaces are forbidden"),
+    ],
+)
+def test_a_machine_that_permits_nothing_says_what_is_missing(without: str, cause: str) -> None:
+    """In namespaces of its own, as an ordinary user there."""
+    command = f"setpriv --bounding-set=-all --inh-caps=-all {COMMAND}"
+    file = ROOT / "scenarios" / "two-geo-beams.toml"
+    script = f"{without} && {{ {command} emulate {file}; {command} doctor; }}"
+    made = [str(shutil.which("unshare")), "--user", "--map-root-user", "--mount", "sh", "-c", script]
+    found = subprocess.run(made, capture_output=True, text=True, timeout=60, check=False)
+    if not found.stdout:
+        pytest.skip(found.stderr)
+    assert "this machine does not permit network namespaces with TUN devices: " in found.stderr
+    assert f"{cause}" in found.stderr.partition("\n  fix: ")[0]
+    assert cause in found.stdout.partition("scenarios cannot run on it: ")[2]

@@ -5,11 +5,16 @@
  *     load FILE.bpf.o NAME        until the standard input ends, or this process does, however it does
  *     load FILE.bpf.o NAME PIN    until the file PIN, in a BPF file system, is removed
  *
- * It writes "ready" once the control can be used.
+ * It writes "ready" once the control can be used. Each line of the standard input is the path of a network namespace:
+ * at the end all TCP connections in it are aborted. Those of a process that was killed would keep the program of the
+ * control for a minute or two, since the kernel goes on to send their data.
  */
+#define _GNU_SOURCE
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,10 +85,33 @@ static int attach(struct bpf_object *object)
 	return bpf_link_create(bpf_map__fd(map), 0, ATTACH_STRUCT_OPS, NULL);
 }
 
+/* Opens the namespaces that are named, and aborts the connections in them when the input ends. */
+static int wait_and_abort(void)
+{
+	int *namespaces = NULL, count = 0;
+	char line[64];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		int *more = realloc(namespaces, (count + 1) * sizeof(*more));
+
+		line[strcspn(line, "\n")] = 0;
+		if (!more)
+			return fail("namespaces");
+		namespaces = more;
+		namespaces[count] = open(line, O_RDONLY | O_CLOEXEC);
+		/* It has gone, and its connections with it. */
+		count += namespaces[count] >= 0;
+	}
+	for (int i = 0; i < count; i++)
+		if (setns(namespaces[i], CLONE_NEWNET) || system("ss -K -t -a >/dev/null 2>&1"))
+			return fail("connections are not aborted");
+	return 0;
+}
+
 int main(int count, char **arguments)
 {
 	struct bpf_object *object;
-	char *bytes, rest[256];
+	char *bytes;
 	long size;
 	int link;
 
@@ -110,7 +138,5 @@ int main(int count, char **arguments)
 	}
 	puts("ready");
 	fflush(stdout);
-	while (read(STDIN_FILENO, rest, sizeof(rest)) > 0)
-		;
-	return 0;
+	return wait_and_abort();
 }

@@ -3,7 +3,7 @@
 //! A program of its own holds the registration. It ends when its standard input does, so that the kernel forgets the control
 //! however this process ends.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -52,6 +52,18 @@ impl Registered {
         }
         let last: Vec<&str> = errors.lines().rev().take(2).collect();
         Err(fault(last.into_iter().rev().collect::<Vec<_>>().join("; ")))
+    }
+}
+
+impl Registered {
+    /// Lets the program abort the connections in these namespaces when it ends, which would keep the control otherwise.
+    pub(crate) fn watch(&mut self, descriptors: impl Iterator<Item = i32>) -> Result<(), Fault> {
+        let Some(input) = &mut self.0.stdin else { return Ok(()) };
+        for descriptor in descriptors {
+            writeln!(input, "/proc/{}/fd/{descriptor}", std::process::id())
+                .map_err(|error| Fault::of("the program that holds a congestion control", error))?;
+        }
+        Ok(())
     }
 }
 

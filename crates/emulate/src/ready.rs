@@ -20,13 +20,24 @@ pub enum Privilege {
     /// It may in a user namespace, which a process makes before it has threads: `unshare --user --map-root-user`.
     UserNamespace,
     /// It may not.
-    None,
+    None(Missing),
+}
+
+/// The first thing that a process lacks which may not make namespaces with TUN devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// `/dev/net/tun` is not there, or may not be opened.
+    Tun,
+    /// The process is not root, and the kernel permits no user namespace.
+    UserNamespaces,
+    /// The process is not root, and the kernel refuses a network namespace in a user namespace, or `unshare` is missing.
+    Unshare,
 }
 
 /// Tries it out.
 pub fn privilege() -> Privilege {
     if File::open("/dev/net/tun").is_err() {
-        return Privilege::None;
+        return Privilege::None(Missing::Tun);
     }
     let direct = thread::spawn(|| unshare(CloneFlags::CLONE_NEWNET).is_ok()).join();
     if direct.unwrap_or(false) {
@@ -39,16 +50,16 @@ pub fn privilege() -> Privilege {
         });
         return Privilege::Direct { real_time: real_time.join().unwrap_or(false) };
     }
-    if user_namespaces() { Privilege::UserNamespace } else { Privilege::None }
+    user_namespaces().map_or_else(Privilege::None, |()| Privilege::UserNamespace)
 }
 
-/// A process without threads can make a user namespace with a network namespace in it.
-fn user_namespaces() -> bool {
+/// Whether a process without threads can make a user namespace with a network namespace in it.
+fn user_namespaces() -> Result<(), Missing> {
     let limit = fs::read_to_string("/proc/sys/user/max_user_namespaces");
     if limit.is_ok_and(|limit| limit.trim() == "0") {
-        return false;
+        return Err(Missing::UserNamespaces);
     }
     let made =
         std::process::Command::new("unshare").args(["--user", "--map-root-user", "--net", "true"]).output();
-    made.is_ok_and(|output| output.status.success())
+    if made.is_ok_and(|output| output.status.success()) { Ok(()) } else { Err(Missing::Unshare) }
 }

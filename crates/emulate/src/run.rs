@@ -83,10 +83,13 @@ pub struct Surroundings<'a> {
 /// # Errors
 /// The kernel refuses something.
 pub fn run(plan: &Plan, duration: Nanos, around: Surroundings<'_>) -> Result<Option<Ran>, Fault> {
-    let _controls = plan.controls.iter().map(Registered::new).collect::<Result<Vec<_>, _>>()?;
+    let mut controls = plan.controls.iter().map(Registered::new).collect::<Result<Vec<_>, _>>()?;
     let mut hosts = plan.hosts.iter().map(Host::new).collect::<Result<Vec<_>, _>>()?;
     let namespaces: Vec<_> =
         plan.hosts.iter().zip(&hosts).map(|(plan, host)| (plan.node, host.namespace.descriptor())).collect();
+    for control in &mut controls {
+        control.watch(namespaces.iter().map(|&(_, descriptor)| descriptor))?;
+    }
     (around.ready)(&namespaces);
     let devices = hosts.iter_mut().flat_map(|host| host.devices.drain(..)).collect();
     let talks = plan.flows.iter().map(|_| Mutex::default()).collect();

@@ -160,9 +160,9 @@ mod _core {
     }
 
     /// Rights of this process for the back end `linux`: `real-time`, `ordinary` (priority), `user-namespace` (only inside
-    /// of one), `none`.
+    /// of one), or a sentence about what is missing and a line with the cure.
     #[pyfunction]
-    fn emulation(py: Python<'_>) -> &'static str {
+    fn emulation(py: Python<'_>) -> String {
         py.detach(lab::emulation)
     }
 

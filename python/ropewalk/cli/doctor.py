@@ -102,13 +102,14 @@ def _directories() -> str:
 
 
 def _kernel() -> str:
+    rights = _core.emulation()
+    why_not = rights.replace("\n  fix:", ";")
     found = {
         "real-time": "scenarios can run on it, with real-time priority",
         "ordinary": "scenarios can run on it, with ordinary priority: exact on an idle machine alone",
         "user-namespace": "scenarios can run on it in a user namespace, with ordinary priority: exact on an "
         "idle machine alone",
-        "none": "scenarios cannot run on it: neither root nor user namespaces, or no /dev/net/tun",
-    }[_core.emulation()]
+    }.get(rights, f"scenarios cannot run on it: {why_not}")
     try:
         mptcp = Path("/proc/sys/net/mptcp/enabled").read_text(encoding="ascii").strip() == "1"
     except OSError:

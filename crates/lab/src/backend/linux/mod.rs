@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use emulate::{ControlPlan, Entrance, Privilege, Ran, Samples, Surroundings, lateness_bound, privilege};
+use emulate::{ControlPlan, Entrance, Missing, Privilege, Ran, Samples, Surroundings, lateness_bound, privilege};
 use network::{Carrier, NodeId, Observe, Watch};
 use scenario::Unsupported;
 use scenario::model::Scenario;
@@ -175,11 +175,7 @@ impl Backend for Linux {
                 message: "this process may not make network namespaces".into(),
                 help: "run it as root, or under `unshare --user --map-root-user`".into(),
             }),
-            Privilege::None => Err(NotReady {
-                message: "network namespaces or TUN devices are not permitted here".into(),
-                help: "run as root, or allow user namespaces (user.max_user_namespaces) and /dev/net/tun"
-                    .into(),
-            }),
+            Privilege::None(missing) => Err(not_permitted(missing)),
         }
     }
 
@@ -271,13 +267,31 @@ fn failed(message: String, help: String) -> Failure {
     Failure::Failed { message, help }
 }
 
-/// Rights of this process: `real-time`, `ordinary`, `user-namespace` or `none`.
-pub fn emulation() -> &'static str {
+fn not_permitted(missing: Missing) -> NotReady {
+    let (message, help) = match missing {
+        Missing::Tun => (
+            "/dev/net/tun cannot be opened",
+            "load the module (modprobe tun), and give the device to a container (--device /dev/net/tun)",
+        ),
+        Missing::UserNamespaces => (
+            "this process is not root, and user namespaces are forbidden (user.max_user_namespaces is 0)",
+            "run it as root, or raise user.max_user_namespaces",
+        ),
+        Missing::Unshare => (
+            "this process is not root, and `unshare --user --map-root-user --net` fails",
+            "run it as root; what else forbids user namespaces: AppArmor, a container, or no `unshare` installed",
+        ),
+    };
+    NotReady { message: message.into(), help: help.into() }
+}
+
+/// Rights of this process: `real-time`, `ordinary`, `user-namespace`, or why it has none.
+pub fn emulation() -> String {
     match privilege() {
-        Privilege::Direct { real_time: true } => "real-time",
-        Privilege::Direct { real_time: false } => "ordinary",
-        Privilege::UserNamespace => "user-namespace",
-        Privilege::None => "none",
+        Privilege::Direct { real_time: true } => "real-time".into(),
+        Privilege::Direct { real_time: false } => "ordinary".into(),
+        Privilege::UserNamespace => "user-namespace".into(),
+        Privilege::None(missing) => not_permitted(missing).to_string(),
     }
 }
 
