@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -135,14 +136,15 @@ def test_the_operators_case_is_told_on_any_terminal(columns: int) -> None:
     code, shown = on_terminal(columns, "bond", *OPERATOR, "--size", "20MB", "--seeds", "3")
     assert code == 0, shown
     before, commands = shown.split("As a file, to")
-    for line in before.splitlines():
+    for line in shown.splitlines():
         assert len(line) <= columns
         assert line == line.rstrip()
     assert "Bonding makes it slower:" in before.replace("\n", " ")
     for row in ("bonded", "lte alone", "geo alone", "sum of these"):
         assert f" {row} " in before
-    assert f"ropewalk init bonded.toml --path {LTE} --path {GEO}" in commands
-    assert "ropewalk why bonded.toml" in commands
+    words = shlex.split(commands.partition(":")[2].replace("\\\n", ""))
+    assert words[:7] == ["ropewalk", "init", "bonded.toml", "--path", LTE, "--path", GEO]
+    assert words[-3:] == ["ropewalk", "why", "bonded.toml"]
 
 
 def test_the_cure_is_one_option_away(ropewalk: Ropewalk) -> None:
@@ -164,7 +166,8 @@ def test_the_same_command_gives_an_object(ropewalk: Ropewalk) -> None:
     assert [one["path"] for one in found["alone"]] == ["a", "b"]
     total = sum(one["goodput_bit_s"]["mean"] for one in found["alone"])
     assert found["sum_bit_s"]["mean"] == pytest.approx(total)
-    assert found["goodput_bit_s"]["mean"] / total == pytest.approx(found["vs_sum"]["mean"])
+    # The mean of the ratios; delays differ from seed to seed by less than a hundredth.
+    assert found["goodput_bit_s"]["mean"] / total == pytest.approx(found["vs_sum"]["mean"], rel=1e-3)
     assert found["seeds"] == [1, 2]
     again = Scenario.parse(found["scenario"]).run(jobs=1).summary()["flows"][0]["goodput_bit_s"]
     assert again == found["goodput_bit_s"]

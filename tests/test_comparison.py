@@ -133,6 +133,24 @@ def test_keys_that_the_kernel_does_not_have_are_named(ropewalk: Ropewalk, short:
         assert "which linux cannot run" in done.stderr
 
 
+def test_the_file_of_init_runs_on_the_kernel_with_the_change_that_is_named(
+    ropewalk: Ropewalk, tmp_path: Path
+) -> None:
+    """It compares paths alone, which the kernel does not."""
+    file = tmp_path / "bonded.toml"
+    paths = ["--path", "a,4Mbit/s,10ms", "--path", "b,2Mbit/s,20ms", "--duration", "1s", "--seeds", "1"]
+    assert ropewalk("init", file, *paths).returncode == 0
+    done = ropewalk("emulate", file)
+    if "does not permit" in done.stderr:
+        pytest.skip(done.stderr)
+    change = "flow.download.compare_paths=false"
+    assert f"fix: --set {change}, or use the back end simulator" in done.stderr
+    done = ropewalk("emulate", file, "--set", change)
+    if "not exact enough" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+
+
 def tool() -> Any:  # noqa: ANN401
     place = importlib.util.spec_from_file_location("kernel", ROOT / "tools" / "kernel.py")
     assert place is not None

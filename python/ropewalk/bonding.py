@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from ropewalk.errors import ScenarioError
+from ropewalk.jitter import JITTER
 from ropewalk.quantities import BITS_PER_S, BYTES, LIMITS, NUMBER, SECONDS, quantity
 from ropewalk.scenario import toml_value
 
@@ -290,7 +291,12 @@ class Bonding:
             "#     ropewalk why FILE     says why, and what helps",
             f"name     = {toml_value(self.title)}",
             *_aligned(
-                (f"duration = {toml_value(self.simulated())}", limit), (f"seeds    = {self.seeds}", SEEDS)
+                (f"duration = {toml_value(self.simulated())}", limit),
+                (f"seeds    = {self.seeds}", SEEDS),
+                (
+                    f'jitter   = "{JITTER}"',
+                    "packets differ by up to this: without chance all seeds are one run",
+                ),
             ),
             "",
             *QUANTITIES,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ropewalk import arguments, visible
 from ropewalk.disk import write_whole
+from ropewalk.jitter import jittered
 from ropewalk.statistics import Estimate, estimate, paired
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def compare(
     scenario: Scenario,
     seeds: int | Iterable[int] | None = None,
     *,
+    exact: bool = False,
     simulated: Callable[[float], object] | None = None,
 ) -> Comparison:
     """Runs `scenario` on the kernel and on the simulator under the same seeds.
@@ -131,6 +133,8 @@ def compare(
     Args:
         scenario: what both run.
         seeds: as of `Scenario.run`.
+        exact: no jitter is added; else a scenario of several paths with constant delays has one of 0.1 ms,
+            the same on both: slow start over such paths has one end of several.
         simulated: told how many seconds the kernel has run.
 
     Raises:
@@ -140,6 +144,8 @@ def compare(
     from ropewalk.scenario import Scenario
 
     arguments.instance("scenario", "a ropewalk.Scenario", Scenario, scenario)
+    if not exact:
+        scenario = jittered(scenario)
     kernel = scenario.run(seeds, backend="linux", simulated=simulated)
     simulator = scenario.run(kernel.origin.seeds)
     return Comparison(kernel, simulator, rows(kernel, simulator))

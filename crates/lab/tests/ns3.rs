@@ -140,7 +140,7 @@ fn a_refusal_has_place_value_what_is_allowed_and_a_cure() {
 \"newreno\" without both [E023]
    | flow.flow1.transport.recovery=rack
    |                               ^^^^
-  fix: set it so, or use the back end simulator, which runs everything";
+  fix: use the back end simulator, which runs everything";
     assert_eq!(text, wanted);
 }
 

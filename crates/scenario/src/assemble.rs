@@ -51,6 +51,7 @@ pub(crate) fn scenario(root: &Table, topology: &Topology, choices: &Choices<'_>)
         description: root.read("description")?,
         duration: root.read("duration")?,
         seeds: seeds(&root.get("seeds")?.value)?,
+        jitter: root.read("jitter").unwrap_or_default(),
         ecmp: root.table("routing")?.read("ecmp")?,
         record_interval: root.table("record")?.read("interval")?,
         nodes: topology.hosts.iter().map(|h| Node { name: h.name.clone(), forward: h.forward }).collect(),

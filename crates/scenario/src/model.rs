@@ -108,6 +108,8 @@ pub struct Scenario {
     pub duration: Nanos,
     /// Seeds of the replications.
     pub seeds: Vec<u64>,
+    /// Each packet takes up to this longer where the delay is a constant above zero.
+    pub jitter: Nanos,
     /// How equal-cost paths are shared.
     pub ecmp: Ecmp,
     /// Interval of the recorded time series.

@@ -27,7 +27,7 @@ pub struct Unsupported {
     pub part: Part,
     /// The key below the part, with dots, as in `transport.rto_max`; empty: the part itself.
     pub key: &'static str,
-    /// Values that the back end supports.
+    /// Values that the back end supports: one as in a scenario, or a sentence about several.
     pub allowed: String,
     /// The cure.
     pub help: String,
@@ -101,8 +101,23 @@ impl Parts {
             let (at, value) = find(root, &path);
             let found = value.map_or_else(|| "nothing".into(), shown);
             let message = format!("found {found}, which {backend} cannot run; allowed: {allowed}");
-            report.add(at, Code::Unsupported, &path.join("."), message, help.clone());
+            let key = path.join(".");
+            let help = match bare(allowed) {
+                Some(value) => format!("--set {key}={value}, or {help}"),
+                None => help.clone(),
+            };
+            report.add(at, Code::Unsupported, &key, message, help);
         }
+    }
+}
+
+/// The allowed value as after `--set` on a command line, if it is a plain one and not a sentence about several.
+fn bare(allowed: &str) -> Option<String> {
+    match format!("value = {allowed}").parse::<toml::Table>().ok()?.remove("value")? {
+        toml::Value::String(text) if !text.contains(char::is_whitespace) => Some(text),
+        toml::Value::Boolean(flag) => Some(flag.to_string()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        _ => None,
     }
 }
 

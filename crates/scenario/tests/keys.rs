@@ -14,6 +14,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("scenario", "description", "description", "longer"),
     ("scenario", "duration", "duration", "31s"),
     ("scenario", "seeds", "seeds", "[3, 5, 9]"),
+    ("scenario", "jitter", "jitter", "1ms"),
     ("routing", "ecmp", "routing.ecmp", "packet"),
     ("record", "interval", "record.interval", "10ms"),
     ("node", "name", "node.a.name", "z"),

@@ -273,8 +273,8 @@ def _show_next_steps(options: list[str], overrides: tuple[str, ...], *, asked: b
     if not asked:
         out.paragraph("What limits it, and what helps: the same command with --why.")
     out.paragraph("As a file, to change and to keep:")
-    out.line(f"  {shlex.join(['ropewalk', 'init', KEPT, *options])}")
-    out.line(f"  {shlex.join(['ropewalk', 'why', KEPT, *changes])}")
+    out.command(["ropewalk", "init", KEPT, *options])
+    out.command(["ropewalk", "why", KEPT, *changes])
 
 
 @click.command()

@@ -43,11 +43,9 @@ def permitted() -> None:
         sys.stdout.flush()
         # This process becomes the other one: its threads, if any, end, and signals reach it.
         os.execve(unshare, arguments, {**os.environ, INSIDE: "1"})  # noqa: S606
-    fail(
-        "this machine does not permit network namespaces with TUN devices\n"
-        "  fix: run it as root, or allow user namespaces (user.max_user_namespaces) and /dev/net/tun",
-        RUN_FAILED,
-    )
+    if found == "user-namespace":
+        found = "a user namespace may not be made from here\n  fix: run it as root"
+    fail(f"this machine does not permit network namespaces with TUN devices: {found}", RUN_FAILED)
 
 
 def _seeds(scenario: Scenario, count: int | None, first: int | None) -> list[int]:
@@ -132,6 +130,11 @@ def emulate(
 @SEED
 @overrides
 @OUT
+@click.option(
+    "--exact",
+    is_flag=True,
+    help="Add no jitter; several paths with constant delays have one of 0.1 ms otherwise.",
+)
 @as_json
 def compare(
     *,
@@ -140,6 +143,7 @@ def compare(
     seed: int | None,
     overrides: tuple[str, ...],
     out: Path | None,
+    exact: bool,
     as_json: bool,
 ) -> None:
     """Run a scenario on kernel and simulator, and compare.
@@ -157,7 +161,7 @@ def compare(
 
         chosen = _seeds(scenario, seeds, seed)
         with Progress(scenario.name, scenario.duration_s) as progress:
-            found = run_both(scenario, chosen, simulated=progress.simulated)
+            found = run_both(scenario, chosen, exact=exact, simulated=progress.simulated)
         if out is not None:
             found.write(out)
         _show(found, as_json=as_json)

@@ -41,6 +41,10 @@ SHOWN_ROWS = 20
 ENOUGH, WIDE = 10, 0.25
 """Replications, and the half width of an interval as a share of its mean."""
 FEW_SEEDS = "Some intervals are wide, for lack of replications: --seeds 20 makes them narrower."
+SAME = (
+    "Nothing is random here: all seeds are one run, and ± 0 says nothing. With packets that take up to "
+    "0.1 ms longer:"
+)
 TEXTS = {"flow", "message", "page", "path", "leg", "join", "failure", "link"}
 """Headers of columns of words."""
 NAMES = {*TEXTS, "connec-\ntion", "subflow"}
@@ -205,6 +209,7 @@ def show_results(results: Results, asked: Sequence[str] = ("FILE",)) -> None:
         asked: the scenario and its overrides as arguments, for the command that says why flows are slow.
     """
     # Lists need no polars.
+    from ropewalk import jitter
     from ropewalk.problems import problems
     from ropewalk.why.hint import hints
 
@@ -222,6 +227,10 @@ def show_results(results: Results, asked: Sequence[str] = ("FILE",)) -> None:
         out.line()
     if few_seeds([flow["goodput_bit_s"] for flow in summary["flows"]]):
         out.paragraph(FEW_SEEDS)
+        out.line()
+    if jitter.is_one_run(results):
+        out.paragraph(SAME)
+        out.command(["ropewalk", "run", *asked, "--seeds", str(n), "--set", f"{jitter.KEY}={jitter.JITTER}"])
         out.line()
     if held := hints(results):
         for line in held:

@@ -5,6 +5,7 @@ Lines are broken between words only; none ends in blanks.
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -54,6 +55,24 @@ class Printer:
             for place, line in enumerate(wrap(paragraph, room, hanging)):
                 shift = indent + (hanging if place else 0)
                 self.line((" " * shift + line).rstrip(), style)
+
+    def command(self, words: Sequence[str]) -> None:
+        """A command to be copied: where it is longer than a line it goes on behind a backslash."""
+        parts: list[str] = []
+        for before, word in zip(["", *words], words, strict=False):
+            if before.startswith("--") and not word.startswith("--"):
+                parts[-1] += f" {shlex.quote(word)}"
+            else:
+                parts.append(shlex.quote(word))
+        lines = ["  " + parts[0]]
+        for part in parts[1:]:
+            if self.width is not None and cell_len(f"{lines[-1]} {part} \\") > self.width:
+                lines[-1] += " \\"
+                lines.append("    " + part)
+            else:
+                lines[-1] += f" {part}"
+        for line in lines:
+            self.line(line)
 
 
 def wrap(text: str, width: int | None, hanging: int = 0) -> list[str]:

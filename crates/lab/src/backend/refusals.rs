@@ -24,7 +24,7 @@ impl Refusals {
             part,
             key: rule.key,
             allowed: rule.allowed.into(),
-            help: "set it so, or use the back end simulator, which runs everything".into(),
+            help: "use the back end simulator, which runs everything".into(),
         });
     }
 

@@ -140,6 +140,12 @@ impl Jitter {
     }
 }
 
+/// Uniform on [`least`, `least + jitter`], in order: a link whose packets differ by what clocks and interrupts add.
+pub fn jittered(least: Nanos, jitter: Nanos, stream: Stream) -> Box<dyn DelayModel> {
+    let law = Law::Uniform { min: least.as_secs_f64(), max: (least + jitter).as_secs_f64() };
+    Box::new(Jitter { law, reorder: false, stream })
+}
+
 impl DelayModel for Jitter {
     fn delay(&mut self, _depart: SimTime) -> Nanos {
         let seconds = self.law.draw(&mut self.stream);

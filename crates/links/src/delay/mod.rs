@@ -12,6 +12,7 @@ mod series;
 
 pub use builtin::{Algorithm, Delays, Registry};
 pub use composed::SummedDelays;
+pub use jitter::jittered;
 
 /// Propagation over one link direction.
 ///

@@ -16,12 +16,14 @@ use crate::net::topology::LinkId;
 /// Makes models; each has a stream of its own, named after its link direction.
 struct Maker {
     seed: u64,
+    /// Packets take up to this longer where the delay is a constant above zero.
+    jitter: Nanos,
 }
 
 /// All link directions of a scenario, `2 * duplex_link + direction`, and their changes, the last one first. A back end
 /// that has hosts of its own starts from here.
 pub fn links(scenario: &Scenario, seed: u64) -> (Vec<Link>, Vec<LinkChange>) {
-    let maker = Maker { seed };
+    let maker = Maker::new(scenario, seed);
     let mut changes = maker.changes(scenario);
     let mut precomputed = PrecomputedRates::new(SimTime::ZERO + scenario.duration);
     let mut links = Vec::with_capacity(2 * scenario.duplex_links.len());
@@ -100,7 +102,7 @@ fn each_rate(
     (duplex_link, direction): (usize, usize),
     mut serve: impl FnMut(&mut dyn RateModel, &mut dyn DelayModel, SimTime, SimTime),
 ) {
-    let maker = Maker { seed };
+    let maker = Maker::new(scenario, seed);
     let link = &scenario.duplex_links[duplex_link].directions[direction];
     let mut rate = maker.rate(&link.rate, &link.name, "rate").into_model();
     let mut delay = maker.delay(&link.delay, &link.name, "delay").into_model();
@@ -141,7 +143,7 @@ pub fn never_carries(
     seed: u64,
     (duplex_link, direction): (usize, usize),
 ) -> Option<&'static str> {
-    let maker = Maker { seed };
+    let maker = Maker::new(scenario, seed);
     let link = &scenario.duplex_links[duplex_link].directions[direction];
     if scenario.events.iter().any(|event| event.links.contains(&(duplex_link, direction))) {
         return None;
@@ -172,6 +174,10 @@ fn parts<'s, S>(settings: &'s [S], purpose: &str) -> impl Iterator<Item = (&'s S
 }
 
 impl Maker {
+    fn new(scenario: &Scenario, seed: u64) -> Self {
+        Self { seed, jitter: scenario.jitter }
+    }
+
     /// A link direction, and the steps of its rate that it does not make by itself.
     fn link<'c>(
         &self,
@@ -305,7 +311,11 @@ impl Maker {
             Part::Model(_) => None,
         };
         match (parts.iter().try_fold(Nanos::ZERO, sum), parts.pop()) {
-            (Some(sum), _) => Part::Value(sum),
+            (Some(sum), _) if self.jitter == Nanos::ZERO || sum == Nanos::ZERO => Part::Value(sum),
+            (Some(sum), _) => {
+                let stream = Stream::named(self.seed, name, purpose);
+                Part::Model(links::delay::jittered(sum, self.jitter, stream))
+            }
             (None, Some(only)) if parts.is_empty() => only,
             (None, last) => {
                 let all = parts.into_iter().chain(last).map(Part::<Nanos, dyn DelayModel>::into_model);

@@ -43,6 +43,13 @@ pub(crate) static ROOT: Section = Section {
             Fallback::Text("1"),
             "replications: how many (20 means seeds 1 to 20), or a list",
         ),
+        key(
+            "jitter",
+            DELAY,
+            Fallback::Absent,
+            "each packet takes up to this longer on links with a constant delay above zero, by chance and in order, so that \
+             seeds differ where nothing else is random",
+        ),
         key("routing", Kind::Table(&ROUTING), Fallback::Keys, "how packets find their way"),
         key("record", Kind::Table(&RECORD), Fallback::Keys, "what is recorded"),
         key("node", Kind::Tables(&NODE), Fallback::Absent, "hosts and routers"),

@@ -33,6 +33,7 @@ pub(super) fn plan(scenario: &Scenario) -> Result<Plan, Vec<Unsupported>> {
         description: _,
         duration,
         seeds: _,
+        jitter: _,
         ecmp: _,
         record_interval,
         nodes: _,

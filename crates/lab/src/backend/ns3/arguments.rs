@@ -37,6 +37,7 @@ pub fn arguments(scenario: &Scenario) -> Result<Arguments, Vec<Unsupported>> {
         description: _,
         duration,
         seeds: _,
+        jitter,
         ecmp,
         record_interval: _,
         nodes,
@@ -47,6 +48,7 @@ pub fn arguments(scenario: &Scenario) -> Result<Arguments, Vec<Unsupported>> {
         flow_events,
     } = scenario;
     let mut refused = Refusals::default();
+    refused.unless(*jitter == Nanos::ZERO, Part::Scenario, rules::JITTER);
     refused.unless(*ecmp == Ecmp::Flow, Part::Scenario, rules::ECMP);
     refused.unless(events.is_empty() && flow_events.is_empty(), Part::Scenario, rules::EVENT);
     refused.unless(proxies.is_empty(), Part::Scenario, rules::PROXY);

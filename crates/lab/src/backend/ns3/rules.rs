@@ -15,7 +15,8 @@ const fn rule(key: &'static str, allowed: &'static str) -> Rule {
 }
 
 /// Rules for the whole scenario.
-const SCENARIO_RULES: &[Rule] = &[ECMP, PROXY, EVENT];
+const SCENARIO_RULES: &[Rule] = &[JITTER, ECMP, PROXY, EVENT];
+pub(super) const JITTER: Rule = rule("jitter", "\"0s\"");
 pub(super) const ECMP: Rule = rule("routing.ecmp", "\"flow\"");
 pub(super) const PROXY: Rule = rule("proxy", "none");
 pub(super) const EVENT: Rule = rule("event", "none: links and connections do not change");

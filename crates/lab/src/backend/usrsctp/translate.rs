@@ -50,6 +50,7 @@ pub(super) fn associations(scenario: &Scenario) -> Result<Vec<Association>, Vec<
         description: _,
         duration: _,
         seeds: _,
+        jitter: _,
         ecmp: _,
         record_interval: _,
         nodes: _,
