@@ -134,7 +134,7 @@ def compare(
         scenario: what both run.
         seeds: as of `Scenario.run`.
         exact: no jitter is added; else a scenario of several paths with constant delays has one of 0.1 ms,
-            the same on both: slow start over such paths has one end of several.
+            the same on both: slow start over such paths can end in several ways.
         simulated: told how many seconds the kernel has run.
 
     Raises:

@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use emulate::{ControlPlan, Entrance, Missing, Privilege, Ran, Samples, Surroundings, lateness_bound, privilege};
+use emulate::{
+    ControlPlan, Entrance, Missing, Privilege, Ran, Samples, Surroundings, lateness_bound, privilege,
+};
 use network::{Carrier, NodeId, Observe, Watch};
 use scenario::Unsupported;
 use scenario::model::Scenario;
