@@ -99,7 +99,7 @@ impl<E: Copy> EventQueue<E> {
 
     /// When the next event happens.
     pub fn next_time(&mut self) -> Option<SimTime> {
-        self.first().map(|(at, _)| at)
+        self.first().map(|(at, _)| *at)
     }
 
     /// Takes out the next event and moves the clock to it.
@@ -110,7 +110,7 @@ impl<E: Copy> EventQueue<E> {
     /// The same, if it happens before `end`.
     #[inline]
     pub fn pop_before(&mut self, end: SimTime) -> Option<(SimTime, E)> {
-        let (at, event) = self.first()?;
+        let &(at, event) = self.first()?;
         if at >= end {
             return None;
         }
@@ -123,11 +123,11 @@ impl<E: Copy> EventQueue<E> {
     }
 
     #[inline]
-    fn first(&mut self) -> Option<(SimTime, E)> {
+    fn first(&mut self) -> Option<&(SimTime, E)> {
         if self.listed == 0 {
             self.refill();
         }
-        self.places.get(self.listed.checked_sub(1)?).copied()
+        self.places.get(self.listed.checked_sub(1)?)
     }
 
     /// The list is empty: the next events fill it.

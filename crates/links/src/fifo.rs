@@ -11,9 +11,8 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
-
 use engine::Stream;
+use rings::Ring;
 use units::{BitsPerSecond, Bytes, Nanos, QueueLimit, SimTime};
 
 use crate::rate::WORK_PER_BYTE;
@@ -42,7 +41,7 @@ pub struct Parameters {
 }
 
 /// One packet on the link. While the link is down, the times of waiting packets are `NEVER`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     offered: SimTime,
     /// First bit enters the transmitter.
@@ -107,11 +106,11 @@ pub struct Fifo {
     up: bool,
     losses: LossDraws,
     /// Packets in FIFO order: in propagation, then at most one on the transmitter, then the waiting.
-    ring: VecDeque<Entry>,
-    /// Packets that do not wait: no fewer than this, and exactly this many after `note_starts`, which is called before more
+    ring: Ring<Entry>,
+    /// Packets before this number do not wait: no fewer, and exactly these after `note_starts`, which is called before more
     /// depends on it. One pass over those that have started meanwhile costs less than a look at each offer.
     started: usize,
-    /// Index of the first packet that is not lost, and when it arrives: `NEVER` if there is none.
+    /// Number of the first packet that is not lost, and when it arrives: `NEVER` if there is none.
     first_live: usize,
     next_arrival: SimTime,
     /// Arrival of the last packet taken out of the ring.
@@ -136,7 +135,7 @@ impl Fifo {
             parameters,
             up: true,
             losses: LossDraws { model: loss, stream, drawn_at: SimTime::ZERO },
-            ring: VecDeque::new(),
+            ring: Ring::default(),
             started: 0,
             first_live: 0,
             next_arrival: SimTime::NEVER,
@@ -151,34 +150,60 @@ impl Fifo {
     }
 
     /// Offers the packet `id` of `size` bytes (not zero, below 4 GiB).
+    ///
+    /// Mostly nothing is lost, the time for this size is known and the ring has a place: then nothing is called, and no register saved.
     #[inline(never)]
     pub fn offer(&mut self, now: SimTime, size: Bytes, id: u32) -> Offered {
-        debug_assert!(size.0 > 0 && size.0 <= u64::from(u32::MAX), "packet of {size}");
-        if self.first_live > 0 {
+        let plain = self.losses.model.is_none() && self.sized.0 == size && !self.ring.is_full();
+        if plain && self.first_live == self.ring.first() {
+            self.take_in::<false>(now, size, id)
+        } else {
+            self.offer_any(now, size, id)
+        }
+    }
+
+    #[inline(never)]
+    fn offer_any(&mut self, now: SimTime, size: Bytes, id: u32) -> Offered {
+        if self.first_live > self.ring.first() {
             self.settle(now);
         }
+        if self.ring.is_full() {
+            self.ring.grow(Entry::default());
+        }
+        if self.sized.0 != size {
+            self.sized = (size, self.parameters.rate.time_to_send(size));
+        }
+        self.take_in::<true>(now, size, id)
+    }
+
+    /// There is a place in the ring, and the time to send `size` bytes is known. `LOSES`: there may be a loss model.
+    #[inline(always)]
+    fn take_in<const LOSES: bool>(&mut self, now: SimTime, size: Bytes, id: u32) -> Offered {
+        debug_assert!(size.0 > 0 && size.0 <= u64::from(u32::MAX), "packet of {size}");
+        debug_assert_eq!(self.sized, (size, self.parameters.rate.time_to_send(size)), "of another rate");
         let (free, previous) = self.last;
-        let starts_now = self.up && free <= now;
+        let free = if self.up { free } else { SimTime::NEVER };
+        let starts_now = free <= now;
         if !starts_now && !self.admits(now, size) {
             self.counters.drops_queue += 1;
             return Offered::QueueFull;
         }
-        let start = if self.up { free.max(now) } else { SimTime::NEVER };
-        let depart = start + self.time_to_send(size);
-        let lost = self.losses.draw(if self.up { depart } else { now }, size);
+        let start = free.max(now);
+        let depart = start + self.sized.1;
+        let lost = LOSES && self.losses.draw(if self.up { depart } else { now }, size);
         let arrival = if lost { previous } else { (depart + self.parameters.delay).max(previous) };
-        if self.first_live == self.ring.len() {
+        if self.first_live == self.ring.next() {
             if lost {
                 self.first_live += 1;
             } else {
                 self.next_arrival = arrival;
             }
         }
-        self.ring.push_back(Entry { offered: now, start, depart, arrival, size: size.0 as u32, id, lost });
+        self.ring.push_within(Entry { offered: now, start, depart, arrival, size: size.0 as u32, id, lost });
         self.last = (depart, arrival);
         if starts_now {
             // So have all before it.
-            self.started = self.ring.len();
+            self.started = self.ring.next();
             self.waiting_bytes = Bytes::ZERO;
         } else {
             self.waiting_bytes += size;
@@ -221,17 +246,17 @@ impl Fifo {
             self.note_starts(now);
         }
         // Packets stay in order, so all in front of it are lost and have left the transmitter.
-        while self.first_live > 0 {
+        while self.first_live > self.ring.first() {
             self.drop_front();
         }
-        let out = self.drop_front();
-        debug_assert!(!out.lost && out.depart <= now, "{out:?} arrives at {now}");
+        let id = self.drop_front();
+        self.first_live = self.ring.first();
         match self.ring.front() {
             Some(next) if !next.lost => self.next_arrival = next.arrival,
             _ => self.find_live(),
         }
         self.check();
-        Some(out.id)
+        Some(id)
     }
 
     /// Finds the first packet that is not lost, behind those that are known to be.
@@ -284,8 +309,9 @@ impl Fifo {
     pub fn set_rate(&mut self, now: SimTime, rate: BitsPerSecond) {
         self.settle(now);
         let departed = self.departed(now);
-        if departed < self.started {
-            let entry = self.ring[departed];
+        if departed < self.started
+            && let Some(entry) = self.ring.get(departed).copied()
+        {
             let (since, work) = match &self.partial {
                 Some(partial) if partial.start == entry.start => (partial.since, partial.work),
                 _ => (entry.start, u128::from(entry.size) * WORK_PER_BYTE),
@@ -295,7 +321,7 @@ impl Fifo {
             let left = work - done;
             self.partial = Some(Box::new(Partial { start: entry.start, since: now, work: left }));
             let time = Nanos(u64::try_from(left.div_ceil(u128::from(rate.0))).unwrap_or(u64::MAX));
-            self.ring[departed].depart = now + time;
+            self.ring.get_mut(departed).expect("it is there").depart = now + time;
         }
         self.allowed =
             Allowed { work: self.allowed.work + self.work_since(self.allowed.since, now), since: now };
@@ -338,7 +364,7 @@ impl Fifo {
             // The next one may start at the same instant.
             self.partial = None;
             self.counters.drops_down += 1;
-            self.first_live = 0;
+            self.first_live = self.ring.first();
             debug_assert!(!up, "nothing is transmitted while a link is down: {entry:?}");
         }
         self.reschedule(now);
@@ -346,7 +372,7 @@ impl Fifo {
     }
 
     fn waiting(&self) -> u64 {
-        (self.ring.len() - self.started) as u64
+        (self.ring.next() - self.started) as u64
     }
 
     /// Work that the present rate does from `since` to `now`.
@@ -354,24 +380,15 @@ impl Fifo {
         u128::from(self.parameters.rate.0) * u128::from(now.since(since).0)
     }
 
-    /// Packets in propagation.
+    /// Number of the first packet that is not in propagation.
     fn departed(&self, now: SimTime) -> usize {
         self.ring.partition_point(|entry| entry.depart <= now)
-    }
-
-    #[inline(always)]
-    fn time_to_send(&mut self, size: Bytes) -> Nanos {
-        if self.sized.0 != size {
-            self.sized = (size, self.parameters.rate.time_to_send(size));
-        }
-        debug_assert_eq!(self.sized.1, self.parameters.rate.time_to_send(size), "of another rate");
-        self.sized.1
     }
 
     /// Brings the ring up to `now`: notes which packets have started, and takes out lost ones in front that have left.
     fn settle(&mut self, now: SimTime) {
         self.note_starts(now);
-        if self.first_live > 0 {
+        if self.first_live > self.ring.first() {
             self.drop_lost(now);
         }
     }
@@ -390,33 +407,34 @@ impl Fifo {
     /// Takes out lost packets that have left the transmitter, up to the next to arrive.
     #[cold]
     fn drop_lost(&mut self, now: SimTime) {
-        while self.first_live > 0 && self.ring.front().is_some_and(|entry| entry.depart <= now) {
+        while self.first_live > self.ring.first()
+            && self.ring.front().is_some_and(|entry| entry.depart <= now)
+        {
             self.drop_front();
         }
     }
 
-    /// Takes the first packet, which has left the transmitter, out of the ring.
+    /// Takes the first packet, which has left the transmitter, out of the ring, and returns what its owner calls it.
     #[inline(always)]
-    fn drop_front(&mut self) -> Entry {
-        let entry = self.ring.pop_front().expect("only called for a packet in the ring");
+    fn drop_front(&mut self) -> u32 {
+        let entry = self.ring.front().expect("only called for a packet in the ring");
         entry.count(&mut self.counters);
         debug_assert!(entry.arrival >= self.taken_arrival, "{entry:?} arrives before {}", self.taken_arrival);
         self.taken_arrival = entry.arrival;
-        self.started -= 1;
-        self.first_live = self.first_live.saturating_sub(1);
-        entry
+        let id = entry.id;
+        self.ring.drop_front();
+        id
     }
 
     /// Computes anew all times that a change of a parameter at `now` may move.
     fn reschedule(&mut self, now: SimTime) {
         let mut free = if self.up { now } else { SimTime::NEVER };
         let departed = self.departed(now);
-        let mut previous = match departed {
-            0 => self.taken_arrival,
-            n => self.ring[n - 1].arrival,
-        };
-        for (i, entry) in self.ring.iter_mut().enumerate().skip(departed) {
-            if i >= self.started {
+        let in_front = departed.checked_sub(1).and_then(|before| self.ring.get(before));
+        let mut previous = in_front.map_or(self.taken_arrival, |entry| entry.arrival);
+        for number in departed..self.ring.next() {
+            let Some(entry) = self.ring.get_mut(number) else { break };
+            if number >= self.started {
                 entry.start = free;
                 entry.depart = free + self.parameters.rate.time_to_send(Bytes(entry.size.into()));
             }
@@ -434,16 +452,16 @@ impl Fifo {
     /// Invariants that one look at the ends of the ring tells; a short ring is checked as a whole.
     fn check(&self) {
         debug_assert!(
-            self.started <= self.ring.len(),
+            self.started <= self.ring.next(),
             "{} of {} packets have started",
             self.started,
-            self.ring.len()
+            self.ring.next()
         );
         debug_assert!(
-            self.first_live <= self.ring.len(),
+            (self.ring.first()..=self.ring.next()).contains(&self.first_live),
             "first at {} of {}",
             self.first_live,
-            self.ring.len()
+            self.ring.next()
         );
         debug_assert_eq!(
             self.next_arrival,
@@ -487,10 +505,12 @@ impl Fifo {
             "sent before it was offered"
         );
         debug_assert!(
-            self.ring.iter().take(self.first_live).all(|entry| entry.lost),
+            self.ring.iter().take(self.first_live - self.ring.first()).all(|entry| entry.lost),
             "a packet in front of the next to arrive is not lost"
         );
-        let waiting = || self.ring.iter().skip(self.started).map(|entry| u64::from(entry.size)).sum();
+        let waiting = || {
+            self.ring.iter().skip(self.started - self.ring.first()).map(|entry| u64::from(entry.size)).sum()
+        };
         debug_assert_eq!(
             Bytes(waiting()),
             self.waiting_bytes,

@@ -356,12 +356,23 @@ impl World {
             return self.deliver_datagram(now, socket, delivery);
         };
         turn.receive(delivery);
-        match turn.go() {
+        let (pause, owner, changed) = (turn.go(), turn.owner(), turn.changed());
+        self.after_turn(now, (socket, owner), changed, pause);
+    }
+
+    /// A turn is over, or pauses.
+    #[inline(always)]
+    fn after_turn(
+        &mut self,
+        now: SimTime,
+        (socket, owner): (SocketId, AppSocket),
+        changed: u64,
+        pause: Pause,
+    ) {
+        match pause {
             Pause::Over(false) => {}
-            pause => {
-                let changed = turn.changed();
-                self.go_on(now, socket, changed, pause);
-            }
+            Pause::Over(true) => self.note_progress(now, owner),
+            pause => self.go_on(now, socket, changed, pause),
         }
     }
 
@@ -460,13 +471,8 @@ impl World {
         let Some(mut turn) = self.turn(now, socket, changed) else {
             return self.serve_datagrams(now, owner, socket);
         };
-        match turn.go() {
-            Pause::Over(false) => {}
-            pause => {
-                let changed = turn.changed();
-                self.go_on(now, socket, changed, pause);
-            }
-        }
+        let (pause, changed) = (turn.go(), turn.changed());
+        self.after_turn(now, (socket, owner), changed, pause);
     }
 
     /// The same for the server end of a connection that its host has not accepted.

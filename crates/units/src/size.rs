@@ -46,9 +46,10 @@ impl Add for Bytes {
     }
 }
 
+/// A sum that is kept has no limit in it: an overflow is a bug.
 impl AddAssign for Bytes {
     fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
+        self.0 += other.0;
     }
 }
 

@@ -2,8 +2,7 @@
 //!
 //! May: tell how long bytes waited. May not: grow with the number of bytes, only with that of writes under way.
 
-use std::collections::VecDeque;
-
+use rings::Ring;
 use trace::Histogram;
 use transport::tcp::ranges::{Range, RangeSet};
 use units::{Bytes, SimTime};
@@ -15,11 +14,11 @@ const KEPT: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writes {
     /// Offset after the last byte, and when it was written.
-    writes: VecDeque<(u64, SimTime)>,
+    writes: Ring<(u64, SimTime), 1>,
     delivered: u64,
     /// All bytes before this offset have been sent.
     sent: u64,
-    /// The first write with a byte at or behind `sent`.
+    /// Number of the first write with a byte at or behind `sent`.
     next: usize,
     /// Sent before what lies between it and `sent`: where several subflows send, and thousands of connections have one.
     ahead: Option<Box<RangeSet>>,
@@ -32,22 +31,18 @@ impl Writes {
     #[inline(always)]
     pub(crate) fn wrote(&mut self, now: SimTime, offset: u64) {
         match self.writes.back_mut() {
-            Some((end, at)) if *at == now => *end = offset,
-            _ => {
-                if self.writes.capacity() == 0 {
-                    // For connections with one message at a time it remains the only one.
-                    self.writes.reserve_exact(1);
-                }
-                self.writes.push_back((offset, now));
+            Some((end, at)) if *at == now => {
+                *end = offset;
+                // Data sent in one segment may have been written in several parts.
+                self.next = self.next.min(self.writes.next() - 1);
             }
+            _ => self.writes.push((offset, now)),
         }
-        // Data sent in one segment may have been written in several parts.
-        self.next = self.next.min(self.writes.len() - 1);
         self.check();
     }
 
     /// A part of the stream is transmitted. Bytes that are transmitted for the first time are counted in `waits`.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn left(&mut self, now: SimTime, part: Range, waits: &mut Histogram) {
         let part = Range::new(part.start.max(self.sent), part.end);
         if part.is_empty() {
@@ -55,14 +50,7 @@ impl Writes {
         }
         if part.start == self.sent && self.ahead.as_ref().is_none_or(|ahead| ahead.is_empty()) {
             self.sent = part.end;
-            let (end, written) = self.writes[self.next];
-            let to = end.min(part.end);
-            waits.add(now - written, to - part.start);
-            self.next += usize::from(to == end);
-            // Mostly all of it was written at once.
-            if to < part.end {
-                self.next = self.count(now, self.next, Range::new(to, part.end), waits);
-            }
+            self.next = self.count(now, self.next, part, waits);
         } else {
             self.left_ahead(now, part, waits);
         }
@@ -96,21 +84,17 @@ impl Writes {
 
     #[inline(never)]
     fn deliver(&mut self, now: SimTime, until: u64, delays: &mut Histogram) {
-        let (mut from, mut done) = (self.delivered, 0);
+        let mut from = self.delivered;
         while from < until {
             let &(end, written) = self.writes.front().expect("what is delivered was written");
             let to = end.min(until);
             delays.add(now - written, to - from);
             from = to;
             if end == to {
-                self.writes.pop_front();
-                done += 1;
+                self.writes.drop_front();
             }
         }
-        if self.writes.is_empty() && self.writes.capacity() > KEPT {
-            self.writes = VecDeque::new();
-        }
-        self.next = self.next.saturating_sub(done);
+        self.writes.give_back_beyond(KEPT);
         self.delivered = until;
         self.check();
     }
@@ -126,18 +110,19 @@ impl Writes {
         );
         overtaking.insert(part);
         self.delivered = overtaking.take_from(self.delivered);
-        let done = self.writes.partition_point(|(end, _)| *end <= self.delivered);
-        self.writes.drain(..done);
-        if self.writes.is_empty() && self.writes.capacity() > KEPT {
-            self.writes = VecDeque::new();
+        while self.writes.front().is_some_and(|(end, _)| *end <= self.delivered) {
+            self.writes.drop_front();
         }
-        self.next = self.next.saturating_sub(done);
+        self.writes.give_back_beyond(KEPT);
         self.check();
     }
 
     fn check(&self) {
         debug_assert!(self.delivered <= self.sent, "{} bytes delivered, {} sent", self.delivered, self.sent);
-        debug_assert!(self.next <= self.writes.len(), "the next write is none");
+        debug_assert!(
+            (self.writes.first()..=self.writes.next()).contains(&self.next),
+            "the next write is none"
+        );
         debug_assert!(
             self.writes.front().is_none_or(|(end, _)| *end > self.delivered),
             "a delivered write is kept"
@@ -152,11 +137,11 @@ impl Writes {
 
     /// Counts the age of each byte of `part`, whose first byte is in the write `first`. Returns the first write with
     /// a byte behind it.
-    #[inline(never)]
+    #[inline(always)]
     fn count(&self, now: SimTime, first: usize, part: Range, ages: &mut Histogram) -> usize {
         let (mut from, mut write) = (part.start, first);
         while from < part.end {
-            let (end, written) = self.writes[write];
+            let &(end, written) = self.writes.get(write).expect("what is counted was written");
             let to = end.min(part.end);
             debug_assert!(from < to, "byte {from} is not in the write that ends at {end}");
             ages.add(now - written, to - from);

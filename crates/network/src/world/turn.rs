@@ -17,7 +17,7 @@ use crate::flow::limits::Limits;
 use crate::flow::recorder::FlowRecorder;
 use crate::flow::stream::Streams;
 use crate::host::connection::Parts;
-use crate::host::socket::SocketId;
+use crate::host::socket::{AppSocket, SocketId};
 use crate::net::network::Delivery;
 use crate::observe::{trace_delivery, trace_sending, trace_states};
 use crate::world::{ALL_SUBFLOWS, World};
@@ -31,7 +31,7 @@ pub(super) enum Pause {
     Accepted,
     /// The next packet is the first of its subflow: goes on with [`Turn::send_first`].
     NoPath(PathId),
-    /// It is over. True if the application has ended and nothing of this connection waits for the send buffer.
+    /// It is over. True if nothing of this connection waits for the send buffer: then its application may have ended.
     Over(bool),
 }
 
@@ -52,8 +52,6 @@ pub(super) struct Turn<'w> {
     now: SimTime,
     socket: SocketId,
     side: Side,
-    /// The application has ended.
-    ended: bool,
     /// A bit for each subflow that something has happened to.
     changed: u64,
     end: Parts<'w>,
@@ -73,12 +71,11 @@ impl World {
         let end = hosts.get_mut(socket);
         let owner = end.owner();
         let flow: &mut Flow = &mut flows[owner.flow()];
-        let ended = flow.ended().is_some() && !flow.is_done();
         let (channel, recorder) = flow.channel_and_recorder(owner.connection);
         let (streams, limits) = channel.streams_and_limits()?;
         let end = end.parts()?;
         let side = owner.side;
-        Some(Turn { now, socket, side, ended, changed, end, streams, limits, recorder, network, queue })
+        Some(Turn { now, socket, side, changed, end, streams, limits, recorder, network, queue })
     }
 
     /// A turn has paused: lets application or host act, until it is over.
@@ -108,6 +105,11 @@ impl Turn<'_> {
     /// A bit for each subflow that something has happened to.
     pub(super) fn changed(&self) -> u64 {
         self.changed
+    }
+
+    /// The application that uses the connection.
+    pub(super) fn owner(&self) -> AppSocket {
+        *self.end.owner
     }
 
     /// Takes in a packet and records what it has changed.
@@ -301,6 +303,6 @@ impl Turn<'_> {
                 "a deadline is nearer, and the connection has not told"
             );
         }
-        Pause::Over(self.ended && !waits)
+        Pause::Over(!waits)
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct ReceiveSide {
     out_of_order: RangeSet<Dsn>,
     /// Number of DATA_FIN, once announced.
     fin: Option<Dsn>,
+    /// Everything up to DATA_FIN has arrived.
+    finished: bool,
     /// Bytes read by the application.
     read: u64,
     buffer: ReceiveBuffer,
@@ -34,6 +36,7 @@ impl ReceiveSide {
             next: Dsn::FIRST_DATA,
             out_of_order: RangeSet::default(),
             fin: None,
+            finished: false,
             read: 0,
             buffer: ReceiveBuffer::new(&tcp, payload),
             window: AdvertisedWindow::new(&tcp),
@@ -51,7 +54,7 @@ impl ReceiveSide {
     /// In-order bytes so far.
     #[inline]
     pub(super) fn delivered(&self) -> u64 {
-        (self.next - Dsn::FIRST_DATA).0 - u64::from(self.finished())
+        (self.next - Dsn::FIRST_DATA).0 - u64::from(self.finished)
     }
 
     /// In-order bytes not read.
@@ -69,20 +72,20 @@ impl ReceiveSide {
     /// Everything up to DATA_FIN has arrived.
     #[inline]
     pub(super) fn finished(&self) -> bool {
-        self.fin.is_some_and(|fin| self.next > fin)
+        self.finished
     }
 
     /// The peer has closed and everything is read.
     #[inline]
     pub(super) fn is_drained(&self) -> bool {
-        self.finished() && self.readable() == 0
+        self.finished && self.readable() == 0
     }
 
     /// Data arrived, in order on its subflow. Duplicates are dropped, and data behind DATA_FIN, which a wrong peer sends.
     #[inline(always)]
     pub(super) fn on_data(&mut self, data: Range<Dsn>) {
         self.window.unsettle();
-        if data.end <= self.next || self.finished() {
+        if data.end <= self.next || self.finished {
             return;
         }
         if data.start > self.next {
@@ -102,7 +105,7 @@ impl ReceiveSide {
     pub(super) fn on_fin(&mut self, dsn: Dsn) {
         self.window.unsettle();
         // Behind the end there is no other one, and none before what has arrived.
-        if self.finished() || dsn < self.next {
+        if self.finished || dsn < self.next {
             return;
         }
         self.fin = Some(dsn);
@@ -115,6 +118,7 @@ impl ReceiveSide {
             && self.next >= fin
         {
             self.next = fin + Bytes(1);
+            self.finished = true;
             self.out_of_order = RangeSet::EMPTY;
         }
     }
@@ -218,7 +222,7 @@ impl ReceiveSide {
 
     /// The window that would be advertised; `held` as above.
     pub(super) fn window(&self, held: u64, limit: Bytes) -> Bytes {
-        self.window.peek(&self.tcp, self.next, self.room(held, limit))
+        self.window.peek(self.next, self.room(held, limit))
     }
 
     fn check(&self) {
@@ -226,6 +230,7 @@ impl ReceiveSide {
             self.out_of_order.iter().next().is_none_or(|first| first.start > self.next),
             "a gap lies between what is in order and what is not"
         );
+        debug_assert_eq!(self.finished, self.fin.is_some_and(|fin| self.next > fin), "the end has arrived");
         debug_assert!(self.read <= self.delivered(), "the application has read what has not arrived");
     }
 }

@@ -152,7 +152,7 @@ impl SubflowEnd {
     /// The window that it would tell.
     pub fn receive_window(&self) -> Bytes {
         let room = self.inbox.room(&self.endpoint);
-        self.inbox.peek_window(&self.tcp, self.data_ack(), room)
+        self.inbox.peek_window(self.data_ack(), room)
     }
 
     /// The peer has sent its FIN, and everything before it was taken.

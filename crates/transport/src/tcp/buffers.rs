@@ -227,6 +227,8 @@ fn tuned(copied: u64, space: u64, more: u64) -> u64 {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AdvertisedWindow<P> {
     right: P,
+    /// The largest that a segment can tell.
+    cap: u64,
     /// Under this limit nothing has changed since it was last offered: an end that only sends offers the same with each
     /// segment.
     settled: Option<Bytes>,
@@ -252,14 +254,14 @@ impl<P: Position + Default> AdvertisedWindow<P> {
     /// Before the first segment.
     pub fn new(config: &TcpConfig) -> Self {
         let in_units = config.buffers.receive_counts.is_memory();
-        Self { scale: config.window_scale().filter(|_| in_units), ..Self::default() }
+        let cap = if config.options.window_scaling { u64::MAX } else { UNSCALED_MAX };
+        Self { cap, scale: config.window_scale().filter(|_| in_units), ..Self::default() }
     }
 }
 
 impl<P: Position> AdvertisedWindow<P> {
-    fn wanted(&self, config: &TcpConfig, next: P, free: Bytes) -> u64 {
-        let cap = if config.options.window_scaling { u64::MAX } else { UNSCALED_MAX };
-        next.distance().saturating_add(free.0.min(cap)).max(self.right.distance())
+    fn wanted(&self, next: P, free: Bytes) -> u64 {
+        next.distance().saturating_add(free.0.min(self.cap)).max(self.right.distance())
     }
 
     /// The right edge as advertised.
@@ -288,7 +290,7 @@ impl<P: Position> AdvertisedWindow<P> {
             return Bytes(self.right.distance().saturating_sub(next.distance()));
         }
         self.settled = settles;
-        let (wanted, right) = (self.wanted(config, next, room.free), self.right.distance());
+        let (wanted, right) = (self.wanted(next, room.free), self.right.distance());
         if let Some(shift) = self.scale {
             let units = (wanted - next.distance() + (1 << shift) - 1) >> shift;
             self.right = P::at(next.distance() + (units << shift));
@@ -313,8 +315,8 @@ impl<P: Position> AdvertisedWindow<P> {
     }
 
     /// All of the room, without advertising it.
-    pub fn peek(&self, config: &TcpConfig, next: P, room: Room) -> Bytes {
-        Bytes(self.wanted(config, next, room.free).saturating_sub(next.distance()))
+    pub fn peek(&self, next: P, room: Room) -> Bytes {
+        Bytes(self.wanted(next, room.free).saturating_sub(next.distance()))
     }
 
     /// The window has opened so far since it was last advertised that the peer should learn it at once: it has at least
@@ -332,7 +334,7 @@ impl<P: Position> AdvertisedWindow<P> {
             // Not even the whole buffer would be twice as much.
             return false;
         }
-        let now = self.wanted(config, next, free()).saturating_sub(next.distance());
+        let now = self.wanted(next, free()).saturating_sub(next.distance());
         now >= 2 * known && now - known >= (2 * config.segment.mss.0).min(size.0 / 2).max(1)
     }
 }

@@ -355,7 +355,7 @@ impl TcpConnection {
 
     /// The window it would advertise.
     pub fn receive_window(&self) -> Bytes {
-        self.window.peek(&self.config, self.endpoint.receiver().next(), self.room())
+        self.window.peek(self.endpoint.receiver().next(), self.room())
     }
 
     /// The endpoint.

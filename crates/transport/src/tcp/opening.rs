@@ -134,24 +134,32 @@ impl ReceiverRtt {
     /// A segment of `len` bytes echoes the timestamp `echo`.
     #[inline(always)]
     pub fn on_echo(&mut self, now: SimTime, echo: SimTime, len: u32) {
-        let echo = self.stamp(echo);
-        if echo == self.echo {
+        let Some(full) = &mut self.full else {
+            if std::mem::replace(&mut self.echo, echo.0) != echo.0 {
+                self.follow(now.since(echo));
+            }
+            return;
+        };
+        let stamp = in_milliseconds(echo);
+        if std::mem::replace(&mut self.echo, stamp) == stamp {
             return;
         }
-        self.echo = echo;
-        let elapsed = self.stamp(now).saturating_sub(echo);
-        let sample = if self.full.is_some() { Nanos::from_millis(elapsed) } else { Nanos(elapsed) };
-        if self.full.as_mut().is_some_and(|full| !full.is(len) || sample == Nanos::ZERO) {
-            return;
+        let elapsed = in_milliseconds(now).saturating_sub(stamp);
+        if full.is(len) && elapsed > 0 {
+            self.follow(Nanos::from_millis(elapsed));
         }
+    }
+
+    #[inline(always)]
+    fn follow(&mut self, sample: Nanos) {
         let follow = |rtt: Nanos| if sample < rtt { sample } else { Nanos((7 * rtt.0 + sample.0) / 8) };
         self.estimate = Some(self.estimate.map_or(sample, follow));
     }
+}
 
-    /// The value of a timestamp.
-    fn stamp(&self, at: SimTime) -> u64 {
-        if self.full.is_some() { at.0 / Nanos::from_millis(1).0 } else { at.0 }
-    }
+/// The value of a timestamp.
+fn in_milliseconds(at: SimTime) -> u64 {
+    at.0 / Nanos::from_millis(1).0
 }
 
 #[cfg(test)]

@@ -53,24 +53,21 @@ impl RttEstimator {
         self.samples += 1;
         self.sum += u128::from(r.0);
         self.min.update(now, r);
-        let (before, rule) = (self.srtt, self.config.estimator);
-        let (srtt, rttvar) = match before {
-            // Fixed point in u64: round-trip times are far below the 2^60 ns that a gain could overflow at.
-            Some(srtt) if rule != RtoRule::Ns3 => {
-                let deviation = srtt.0.abs_diff(r.0);
-                ((7 * srtt.0 + r.0) / 8, (3 * self.rttvar.0 + deviation) / 4)
-            }
-            _ => self.smooth_otherwise(r),
+        let rule = self.config.estimator;
+        let Some(srtt) = self.srtt.filter(|_| rule != RtoRule::Ns3) else {
+            return self.sample_otherwise(r, outstanding);
         };
-        (self.srtt, self.rttvar) = (Some(Nanos(srtt)), Nanos(rttvar));
-        self.rto = match rule {
-            RtoRule::Linux => {
-                self.peak.sample(before, r, outstanding, self.config.min);
-                self.timeout(Nanos(srtt), self.peak.variance)
-            }
-            RtoRule::Rfc => self.timeout(Nanos(srtt), self.config.granularity.max(self.rttvar * 4)),
-            RtoRule::Ns3 => self.timeout_of_ns3(Nanos(srtt)),
+        // Fixed point in u64: round-trip times are far below the 2^60 ns that a gain could overflow at.
+        let error = srtt.0.abs_diff(r.0);
+        let smoothed = Nanos((7 * srtt.0 + r.0) / 8);
+        (self.srtt, self.rttvar) = (Some(smoothed), Nanos((3 * self.rttvar.0 + error) / 4));
+        let variance = if rule == RtoRule::Linux {
+            self.peak.sample((error, r < srtt), outstanding, self.config.min);
+            self.peak.variance
+        } else {
+            self.config.granularity.max(self.rttvar * 4)
         };
+        self.rto = self.timeout(smoothed, variance);
     }
 
     /// The same where the sequence numbers do not matter.
@@ -78,13 +75,24 @@ impl RttEstimator {
         self.sample_beside(now, r, Range::new(Seq(0), Seq(0)));
     }
 
-    /// SRTT and RTTVAR after the first sample, and always in ns-3.
+    /// The first sample, and any in ns-3.
     #[inline(never)]
-    fn smooth_otherwise(&self, r: Nanos) -> (u64, u64) {
-        let ns3 = self.config.estimator == RtoRule::Ns3;
-        let Some(srtt) = self.srtt else { return (r.0, if ns3 { r.0 } else { r.0 / 2 }) };
-        debug_assert!(ns3, "others weigh by eighths and quarters");
-        ((9 * srtt.0 + r.0) / 10, (9 * self.rttvar.0 + srtt.0.abs_diff(r.0)) / 10)
+    fn sample_otherwise(&mut self, r: Nanos, outstanding: Range<Seq>) {
+        let rule = self.config.estimator;
+        let (srtt, rttvar) = match self.srtt {
+            None => (r.0, if rule == RtoRule::Ns3 { r.0 } else { r.0 / 2 }),
+            Some(srtt) => ((9 * srtt.0 + r.0) / 10, (9 * self.rttvar.0 + srtt.0.abs_diff(r.0)) / 10),
+        };
+        debug_assert!(rule == RtoRule::Ns3 || self.srtt.is_none(), "others weigh by eighths and quarters");
+        (self.srtt, self.rttvar) = (Some(Nanos(srtt)), Nanos(rttvar));
+        self.rto = match rule {
+            RtoRule::Linux => {
+                self.peak = PeakDeviation::first(r, outstanding, self.config.min);
+                self.timeout(Nanos(srtt), self.peak.variance)
+            }
+            RtoRule::Rfc => self.timeout(Nanos(srtt), self.config.granularity.max(self.rttvar * 4)),
+            RtoRule::Ns3 => self.timeout_of_ns3(Nanos(srtt)),
+        };
     }
 
     #[inline(always)]
@@ -163,16 +171,18 @@ struct PeakDeviation {
 impl PeakDeviation {
     const NONE: Self = Self { mean: Nanos::ZERO, largest: Nanos::ZERO, variance: Nanos::ZERO, round: Seq(0) };
 
+    /// After the first sample.
+    fn first(r: Nanos, outstanding: Range<Seq>, least: Nanos) -> Self {
+        let variance = (r * 2).max(least);
+        Self { mean: r * 2, largest: variance, variance, round: outstanding.end }
+    }
+
+    /// After a sample that differs from SRTT by `error`, and may be `below` it.
     #[inline(always)]
-    fn sample(&mut self, srtt: Option<Nanos>, r: Nanos, outstanding: Range<Seq>, least: Nanos) {
-        let Some(srtt) = srtt else {
-            let variance = (r * 2).max(least);
-            *self = Self { mean: r * 2, largest: variance, variance, round: outstanding.end };
-            return;
-        };
-        let (error, part) = (srtt.0.abs_diff(r.0), self.mean.0 / 4);
+    fn sample(&mut self, (error, below): (u64, bool), outstanding: Range<Seq>, least: Nanos) {
+        let part = self.mean.0 / 4;
         let rise = error.saturating_sub(part);
-        self.mean = Nanos(self.mean.0 - part.saturating_sub(error) + if r < srtt { rise / 8 } else { rise });
+        self.mean = Nanos(self.mean.0 - part.saturating_sub(error) + if below { rise / 8 } else { rise });
         if self.mean > self.largest {
             self.largest = self.mean;
             self.variance = self.variance.max(self.mean);

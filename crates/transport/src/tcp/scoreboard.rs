@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use rings::Ring;
 use units::{Nanos, SimTime};
 
 use super::counted::{Counted, Tally};
@@ -18,9 +19,8 @@ const KEPT: usize = 32;
 /// Segments in sequence order with running sums.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
-    segments: VecDeque<Sent>,
-    /// Segments ever pushed. They are numbered, so that one is found again when others have left at the front.
-    pushed: u64,
+    /// Numbered, so that one is found again when others have left at the front.
+    segments: Ring<Sent>,
     outstanding: u64,
     counted: Counted,
     /// Bytes ever marked lost, retransmissions anew.
@@ -37,11 +37,11 @@ struct Repairs {
     lost: Tally,
     in_flight_again: Tally,
     /// No segment before the one with this number needs a retransmission that has not been made.
-    retransmit_hint: u64,
+    retransmit_hint: usize,
     /// Everything not SACKed below this has been considered by `mark_lost_below`.
     lost_hint: Seq,
     /// No original before the segment with this number waits for a judgement by `mark_late`.
-    late_hint: u64,
+    late_hint: usize,
     /// Everything at or above this was sent once.
     repeated_until: Seq,
     /// Retransmissions in the order in which they were made; entries that no longer hold are passed over.
@@ -54,7 +54,7 @@ struct Again {
     sent_at: SimTime,
     seq: Seq,
     /// Number of the segment.
-    number: u64,
+    number: usize,
 }
 
 impl Repairs {
@@ -201,8 +201,7 @@ impl Scoreboard {
     pub fn push(&mut self, segment: Sent) {
         debug_assert!(self.segments.back().is_none_or(|b| b.end() == segment.seq));
         self.outstanding += u64::from(segment.len);
-        self.pushed += 1;
-        self.segments.push_back(segment);
+        self.segments.push(segment);
     }
 
     /// Cumulative acknowledgement up to `una`.
@@ -234,11 +233,10 @@ impl Scoreboard {
         }
     }
 
-    #[inline(always)]
-    fn give_room_back(&mut self) {
-        if self.segments.is_empty() && self.segments.capacity() > KEPT {
-            self.segments = VecDeque::new();
-        }
+    /// Keeps little memory while nothing is outstanding.
+    #[inline]
+    pub fn give_room_back(&mut self) {
+        self.segments.give_back_beyond(KEPT);
     }
 
     /// Everything outstanding was sent once, and nothing of it is SACKed or lost.
@@ -248,26 +246,24 @@ impl Scoreboard {
         self.repairs.as_deref().is_none_or(|repairs| repairs.are_over(first))
     }
 
-    /// As `ack`, of a clean scoreboard and new data.
+    /// As `ack`, of a clean scoreboard and new data. Its caller gives room back, and so nothing is called here.
     #[inline(never)]
     pub fn ack_clean(&mut self, una: Seq) -> CleanAck {
         debug_assert!(self.is_clean(), "not clean: {self:?}");
         let mut acked = CleanAck { oldest_sent_at: SimTime::NEVER, newest_sent_at: SimTime::ZERO };
-        while let Some(front) = self.segments.front()
-            && front.end() <= una
-        {
+        while let Some(front) = self.segments.front_mut() {
+            if front.end() > una {
+                if front.seq < una {
+                    acked.newest_sent_at = front.sent_at;
+                    self.outstanding -= front.cut(una);
+                }
+                break;
+            }
             acked.oldest_sent_at = acked.oldest_sent_at.min(front.sent_at);
             acked.newest_sent_at = front.sent_at;
             self.outstanding -= u64::from(front.len);
-            self.segments.pop_front();
+            self.segments.drop_front();
         }
-        if let Some(front) = self.segments.front_mut()
-            && front.seq < una
-        {
-            acked.newest_sent_at = front.sent_at;
-            self.outstanding -= front.cut(una);
-        }
-        self.give_room_back();
         acked
     }
 
@@ -294,7 +290,7 @@ impl Scoreboard {
         let mut rest = block;
         while let Some(gap) = self.sacked().first_gap(rest) {
             rest.start = gap.end;
-            let mut i = self.index_of(gap.start);
+            let mut i = self.number_of(gap.start);
             let repairs = self.repairs.get_or_insert_default();
             while let Some(segment) = self.segments.get_mut(i).filter(|s| s.end() <= gap.end) {
                 i += 1;
@@ -314,30 +310,21 @@ impl Scoreboard {
         }
     }
 
-    /// The number of the segment at place `i`.
-    fn number(&self, i: usize) -> u64 {
-        self.pushed - (self.segments.len() - i) as u64
-    }
-
-    /// The place of the segment with this number, or the first if that has left.
-    fn place(&self, number: u64) -> usize {
-        number.saturating_sub(self.number(0)) as usize
-    }
-
-    /// The place of the segment that holds `seq`, or of the first one above it.
-    fn index_of(&self, seq: Seq) -> usize {
-        let Some(front) = self.segments.front().filter(|front| front.end() <= seq) else { return 0 };
-        // Most segments are full, so the distance from the first one gives the place.
-        let guess = (seq - front.seq).0 / u64::from(front.len.max(1));
-        match self.segments.get(guess as usize) {
-            Some(segment) if segment.seq <= seq && seq < segment.end() => guess as usize,
+    /// Number of the segment that holds `seq`, or of the first one above it.
+    fn number_of(&self, seq: Seq) -> usize {
+        let first = self.segments.first();
+        let Some(front) = self.segments.front().filter(|front| front.end() <= seq) else { return first };
+        // Most segments are full, so the distance from the first one gives the number.
+        let guess = first + ((seq - front.seq).0 / u64::from(front.len.max(1))) as usize;
+        match self.segments.get(guess) {
+            Some(segment) if segment.seq <= seq && seq < segment.end() => guess,
             _ => self.segments.partition_point(|s| s.end() <= seq),
         }
     }
 
     /// The segment that starts at or holds `seq`.
     pub fn at(&self, seq: Seq) -> Option<&Sent> {
-        self.segments.get(self.index_of(seq))
+        self.segments.get(self.number_of(seq))
     }
 
     /// Marks everything not SACKed below `seq` as lost, once. Returns true if anything was marked.
@@ -346,7 +333,7 @@ impl Scoreboard {
         if seq <= hint {
             return false;
         }
-        let mut i = self.index_of(hint);
+        let mut i = self.number_of(hint);
         let mut marked = false;
         while let Some(segment) = self.segments.get(i).filter(|s| s.end() <= seq) {
             // A retransmission already made is not judged by sequence numbers.
@@ -361,7 +348,7 @@ impl Scoreboard {
 
     /// Marks as lost what overlaps `missing` and for which `is_lost` holds. Returns true if anything was marked.
     pub fn mark_missing(&mut self, missing: Range<Seq>, is_lost: impl Fn(&Sent) -> bool) -> bool {
-        let mut i = self.index_of(missing.start);
+        let mut i = self.number_of(missing.start);
         let mut marked = false;
         while let Some(segment) = self.segments.get(i).filter(|s| s.seq < missing.end) {
             if segment.end() > missing.start && is_lost(segment) {
@@ -400,7 +387,8 @@ impl Scoreboard {
         patience: Nanos,
         now: SimTime,
     ) -> (bool, SimTime) {
-        let first = self.place(self.repairs.as_deref().map_or(0, |repairs| repairs.late_hint));
+        let hint = self.repairs.as_deref().map_or(0, |repairs| repairs.late_hint);
+        let first = hint.max(self.segments.first());
         let (mut i, mut marked, mut next) = (first, false, SimTime::NEVER);
         while let Some(segment) = self.segments.get(i) {
             if !segment.sacked && !segment.retransmitted && !segment.lost {
@@ -417,8 +405,7 @@ impl Scoreboard {
             i += 1;
         }
         if i > first {
-            let number = self.number(i);
-            self.repairs.get_or_insert_default().late_hint = number;
+            self.repairs.get_or_insert_default().late_hint = i;
         }
         (marked, next)
     }
@@ -432,9 +419,8 @@ impl Scoreboard {
         let mut marked = false;
         while let Some(&again) = self.repairs.as_deref().and_then(|repairs| repairs.again.front()) {
             let Again { sent_at, seq, number } = again;
-            let i = self.place(number);
             let holds = |s: &&Sent| s.seq == seq && s.in_flight_again && s.sent_at == sent_at;
-            if let Some(segment) = self.segments.get(i).filter(holds) {
+            if let Some(segment) = self.segments.get(number).filter(holds) {
                 if (sent_at, segment.end()) >= latest {
                     break;
                 }
@@ -442,7 +428,7 @@ impl Scoreboard {
                 if now < due {
                     return (marked, due);
                 }
-                marked |= self.mark_lost(i);
+                marked |= self.mark_lost(number);
             }
             if let Some(repairs) = &mut self.repairs {
                 repairs.again.pop_front();
@@ -454,8 +440,9 @@ impl Scoreboard {
     /// A timeout: the oldest segment is lost, and of the others those for which `is_lost` holds; retransmissions
     /// of them too.
     pub fn mark_lost_on_timeout(&mut self, is_lost: impl Fn(&Sent) -> bool) {
-        for i in 0..self.segments.len() {
-            if i == 0 || is_lost(&self.segments[i]) {
+        let first = self.segments.first();
+        for i in first..self.segments.next() {
+            if i == first || self.segments.get(i).is_some_and(&is_lost) {
                 self.mark_lost(i);
             }
         }
@@ -463,15 +450,14 @@ impl Scoreboard {
 
     /// Segments that were deemed lost are in flight after all.
     pub fn forget_losses(&mut self) {
-        self.segments.iter_mut().for_each(|segment| segment.lost = false);
+        self.segments.for_each(|segment| segment.lost = false);
         if let Some(repairs) = &mut self.repairs {
             (repairs.lost, repairs.late_hint) = (Tally::default(), 0);
         }
     }
 
-    fn mark_lost(&mut self, i: usize) -> bool {
-        let number = self.number(i);
-        let segment = &mut self.segments[i];
+    fn mark_lost(&mut self, number: usize) -> bool {
+        let Some(segment) = self.segments.get_mut(number) else { return false };
         if segment.sacked || (segment.lost && !segment.in_flight_again) {
             return false;
         }
@@ -492,12 +478,11 @@ impl Scoreboard {
     /// The oldest segment that is lost and not on its way again.
     pub fn next_lost(&mut self) -> Option<Sent> {
         let hint = self.repairs.as_deref().filter(|repairs| repairs.lost.segments > 0)?.retransmit_hint;
-        let mut i = self.place(hint);
+        let mut i = hint.max(self.segments.first());
         while self.segments.get(i).is_some_and(|segment| !segment.lost || segment.in_flight_again) {
             i += 1;
         }
-        let number = self.number(i);
-        self.repairs.get_or_insert_default().retransmit_hint = number;
+        self.repairs.get_or_insert_default().retransmit_hint = i;
         self.segments.get(i).copied()
     }
 
@@ -505,15 +490,14 @@ impl Scoreboard {
     /// way again (RFC 6675 NextSeg rule 3).
     pub fn next_hole(&self, seq: Seq) -> Option<Sent> {
         let highest = self.sacked().end();
-        let candidates = self.segments.range(self.index_of(seq)..).take_while(|s| s.seq < highest);
+        let candidates = self.segments.iter_from(self.number_of(seq)).take_while(|s| s.seq < highest);
         candidates.copied().find(|s| !s.sacked && !s.in_flight_again)
     }
 
     /// The segment that starts at `seq` is retransmitted at `now`.
     pub fn retransmit(&mut self, seq: Seq, now: SimTime) {
-        let i = self.index_of(seq);
-        let number = self.number(i);
-        let segment = &mut self.segments[i];
+        let number = self.number_of(seq);
+        let segment = self.segments.get_mut(number).expect("what is sent again is outstanding");
         debug_assert_eq!(segment.seq, seq);
         let repairs = self.repairs.get_or_insert_default();
         if !segment.in_flight_again {

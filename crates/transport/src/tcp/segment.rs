@@ -30,7 +30,8 @@ impl Flags {
     #[inline]
     pub fn is_ack_alone(self) -> bool {
         let Self { syn, ack, fin, rst, psh: _, ece, cwr } = self;
-        ack && !(syn | fin | rst | ece | cwr)
+        // Side by side, these are compared as two numbers.
+        [syn, ack, fin, rst] == [false, true, false, false] && [ece, cwr] == [false; 2]
     }
 }
 

@@ -55,8 +55,8 @@ impl Subflow {
         data: Range<Dsn>,
         blocks: usize,
         packet: &mut Packet,
-    ) {
-        self.endpoint.pass(now, data, blocks, packet);
+    ) -> bool {
         self.next_copy = data.end;
+        self.endpoint.pass(now, data, blocks, packet)
     }
 }

@@ -133,8 +133,8 @@ impl Inbox {
     }
 
     /// The same, without telling it.
-    pub(super) fn peek_window(&self, tcp: &TcpConfig, ack: Dsn, room: Room) -> Bytes {
-        self.window.peek(tcp, ack, room)
+    pub(super) fn peek_window(&self, ack: Dsn, room: Room) -> Bytes {
+        self.window.peek(ack, room)
     }
 
     /// The window has opened so far that the peer must learn it at once.

@@ -100,8 +100,8 @@ impl Subflows {
         packet: &mut Packet,
     ) -> (Bytes, bool) {
         let Some(Some(subflow)) = self.list.get_mut(i) else { return (Bytes::ZERO, false) };
-        subflow.pass(now, data, self.sack_blocks[0], packet);
-        let filled = subflow.sender().is_filled();
+        let filled = subflow.pass(now, data, self.sack_blocks[0], packet);
+        debug_assert_eq!(filled, subflow.sender().is_filled(), "nothing has changed since it left");
         self.views.touch(i);
         if filled {
             self.views.note_full(i);

@@ -91,10 +91,12 @@ impl Endpoint {
     }
 
     /// The usual departure from an end that only sends: new data in a full segment, which is given to it and leaves at once.
+    /// True if the congestion window has no room for another.
     #[inline(always)]
-    pub fn pass(&mut self, now: SimTime, data: Range<Dsn>, blocks: usize, packet: &mut Packet) {
-        let sent = self.sender.pass(now, data);
+    pub fn pass(&mut self, now: SimTime, data: Range<Dsn>, blocks: usize, packet: &mut Packet) -> bool {
+        let (sent, filled) = self.sender.pass(now, data);
         self.write_usual(now, (sent.seq, sent.len), false, blocks, packet);
+        filled
     }
 
     /// The segment of a packet of plain TCP that has no flag but ACK, if the usual way is open.

@@ -154,6 +154,7 @@ impl Sender {
             self.timer.sampled();
             self.timer.progressed();
             if self.board.is_empty() {
+                self.board.give_room_back();
                 self.timer.stop();
                 self.detector.all_acknowledged();
             } else {
@@ -162,6 +163,7 @@ impl Sender {
                 self.plan_calm_probe(now);
             }
         } else {
+            self.board.give_room_back();
             self.restart_timers_after_ack(now, true, sampled);
         }
     }
@@ -179,7 +181,7 @@ impl Sender {
                 self.activity.take_granted(now);
                 self.restart_after_idle(now);
                 let fresh = self.send.advance(self.send.mss());
-                Some(self.send_usual(now, fresh, self.send.mss()))
+                Some(self.send_usual(now, fresh, self.send.mss()).0)
             }
             Prospect::Nothing(limit) => self.wait(limit),
             Prospect::Unknown => return None,
@@ -226,9 +228,9 @@ impl Sender {
     }
 
     /// The mapped stream grows by `data`, a full segment that leaves at once: as `give` and `next`, where `may_pass` is true
-    /// and there is room.
+    /// and there is room. True if the congestion window has none for another.
     #[inline(always)]
-    pub fn pass(&mut self, now: SimTime, data: Range<Dsn>) -> Transmission {
+    pub fn pass(&mut self, now: SimTime, data: Range<Dsn>) -> (Transmission, bool) {
         debug_assert!(self.may_pass(data.len()) && self.has_room_for(data.len()), "no room for {data:?}");
         self.restart_after_idle(now);
         let fresh = self.send.pass(data);
@@ -245,8 +247,9 @@ impl Sender {
         rests
     }
 
+    /// A segment of new data leaves. True if the congestion window has no room for another.
     #[inline(always)]
-    fn send_usual(&mut self, now: SimTime, fresh: Fresh, len: u64) -> Transmission {
+    fn send_usual(&mut self, now: SimTime, fresh: Fresh, len: u64) -> (Transmission, bool) {
         let (len, seq, dsn) = (len as u32, fresh.seq, fresh.dsn);
         self.board.push(Sent::new(seq, (len, false), dsn, now));
         self.activity.sent(now, len, false);
@@ -260,6 +263,6 @@ impl Sender {
         }
         self.plan_calm_probe_after_send(now);
         self.check();
-        Transmission { seq, len, dsn, fin: false, retransmission: false }
+        (Transmission { seq, len, dsn, fin: false, retransmission: false }, limited)
     }
 }
