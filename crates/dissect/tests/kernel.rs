@@ -74,6 +74,20 @@ fn two_subflows() {
     identity(&reading);
 }
 
+/// nstat: TcpRetransSegs 3, MPJoinSynAckRx 1, AddAddr 1. tshark: retransmission + out_of_order 2 and 1.
+#[test]
+fn over_ipv6() {
+    let reading = capture("ipv6");
+    assert_eq!(totals(&reading), (256, 1, 2, [5, 3, 246, 2, 0]));
+    let [first, second] = subflows(&reading)[..] else { panic!("two subflows") };
+    assert_eq!(counts(&first), [108, 101, 134_808, 2, 2_808, 0, 93, 13]);
+    assert_eq!(counts(&second), [28, 22, 29_404, 1, 1_404, 0, 27, 0]);
+    assert_eq!(bytes(&reading), [160_000]);
+    assert_eq!((first.side(), second.side()), (Side::Client, Side::Client));
+    assert_eq!((second.joins(), second.mode()), (true, Mode::Multipath));
+    identity(&reading);
+}
+
 #[test]
 fn an_address_that_is_removed() {
     let reading = capture("removed");
