@@ -83,26 +83,19 @@ fn k2_two_equal_paths() {
 }
 
 /// No two paths are exactly alike. Fifty-seven runs of the kernel had 22 to 214 drops on the first path, 76 to 198 where delay ended its slow start, and 7 to 54 on the
-/// second but for one of 167 (`docs/decisions/0014-drops-of-the-kernel-are-a-range.md`, `0017-what-linux-tells-and-what-its-queues-take.md`). Seeds with more on
-/// the second are held to their present number.
+/// second but for one of 167 (`docs/decisions/0014-drops-of-the-kernel-are-a-range.md`, `0017-what-linux-tells-and-what-its-queues-take.md`).
 #[test]
 fn k2_two_paths_that_are_nearly_equal() {
-    for (microseconds, late) in [(20, 0), (100, 1)] {
+    for microseconds in [20, 100] {
         let nearly = format!(
             r#"{{ kind = "uniform", min = "50ms", max = "50{microseconds:03}us", reorder = false }}"#
         );
         let sets = [("path.a.both.delay", &*nearly), ("path.b.both.delay", &*nearly)];
-        let mut more = 0;
         let first: Vec<f64> = (1..=10)
             .map(|seed| {
                 let tables = run_seeds("k2.toml", &sets, vec![seed], false);
                 near("K2", goodput(&tables, "up"), 18.58, 0.05);
-                let on_second = drops(&tables, "b.up");
-                if on_second > 1.25 * 54.0 {
-                    more += 1;
-                } else {
-                    drops_near("K2, second path", on_second, (7.0, 54.0));
-                }
+                drops_near("K2, second path", drops(&tables, "b.up"), (7.0, 54.0));
                 drops(&tables, "a.up")
             })
             .collect();
@@ -112,17 +105,15 @@ fn k2_two_paths_that_are_nearly_equal() {
         } else {
             assert!(first.iter().all(|drops| *drops >= 76.0), "no delay: {first:?}");
         }
-        assert_eq!(more, late, "seeds with more drops than the kernel, {microseconds} us");
     }
 }
 
 /// Twelve runs of the kernel had one of two ends of slow start on the GEO link: a train, 24.28 to 24.31 Mbit/s without drops in six, or the delay,
 /// 23.36 to 23.80 with 409 to 892; six more 22.6 to 23.7 with 231 to 1092; ten whose delays varied by 0.5 ms 23.4 to 24.1, three of them without drops. A train of a
-/// quarter of a second is torn by delays that vary. In one seed with 0.3 ms ACKs that the receive window spreads over half a round trip are taken for
-/// a train, and slow start ends early: none of eighteen runs with that variation had it, which one of thirty seeds does not contradict.
+/// quarter of a second is torn by delays that vary. No seed takes ACKs that the receive window spreads over half a round trip for a train, which would end
+/// slow start early, and none of eighteen runs did.
 #[test]
 fn k3_a_short_path_and_a_geo_link() {
-    let mut early = 0;
     for microseconds in [100, 300, 500] {
         let vary = |ms: u32| {
             format!(
@@ -135,9 +126,7 @@ fn k3_a_short_path_and_a_geo_link() {
         for seed in 1..=10 {
             let tables = run_seeds("k3.toml", &sets, vec![seed], false);
             let (rate, drops) = (goodput(&tables, "up"), drops(&tables, "b.up"));
-            if drops == 0.0 && rate < 22.6 {
-                early += 1;
-            } else if drops == 0.0 {
+            if drops == 0.0 {
                 near("K3, a train", rate, 24.30, 0.05);
                 ends[0] += 1;
             } else {
@@ -148,7 +137,6 @@ fn k3_a_short_path_and_a_geo_link() {
         }
         assert!(ends.iter().all(|count| *count >= 1), "trains and delays, {microseconds} us: {ends:?}");
     }
-    assert_eq!(early, 1, "seeds of 30 in which slow start ended early");
 }
 
 /// The receive buffer is reconsidered once per round trip of the slowest subflow that has brought data. The kernel offered 393,344 bytes at
@@ -221,11 +209,12 @@ fn k7_a_small_receive_buffer() {
     near("K7", goodput(&run("k7.toml", &sets, 10), "up"), 8.4, 0.05);
 }
 
-/// LTE and GEO with losses over tcp_rmem of 512 KiB. Nine runs of the kernel had 5.0 Mbit/s in the mean.
+/// LTE and GEO with losses over tcp_rmem of 512 KiB. Seventeen runs of the kernel had 4.1 to 5.6 Mbit/s, 4.96 in the mean; seeds differ as
+/// much, so that it takes many.
 #[test]
 fn k13_a_small_buffer_over_lte_and_geo() {
-    let found = goodput(&run("k13.toml", &[], 10), "download");
-    near("K13", found, 5.0, 0.05);
+    let found = goodput(&run("k13.toml", &[], 60), "download");
+    near("K13", found, 4.96, 0.05);
 }
 
 /// Two paths of BBR. Twelve runs of the kernel had 755 to 1639 drops on a path and round trips of 175 to 184 ms, 178 in the mean; over
@@ -279,7 +268,8 @@ fn a_short_path_that_idles_keeps_its_rate_for_the_scheduler() {
     }
 }
 
-/// Two paths of one rate and unequal length behind a receive buffer of 512 KiB: six runs of the kernel had 32.8 to 40.7 Mbit/s.
+/// Two paths of one rate and unequal length behind a receive buffer of 512 KiB: thirty-two runs of the kernel had 32.3 to 41.3 Mbit/s, 37.8 in
+/// the mean of those that are on record.
 #[test]
 fn unequal_paths_of_one_rate_behind_a_small_buffer() {
     let vary =
@@ -296,10 +286,14 @@ fn unequal_paths_of_one_rate_behind_a_small_buffer() {
         ("flow.up.transport.receive_buffer", "512KiB"),
         ("flow.up.transport.receive_buffer_max", "512KiB"),
     ];
-    for seed in 1..=10 {
-        let tables = run_seeds("k3.toml", &sets, vec![seed], false);
-        let rate = goodput(&tables, "up");
-        assert!((32.8..=40.7).contains(&rate), "seed {seed}: {rate:.2} Mbit/s");
-        assert!(drops(&tables, "b.up") == 0.0, "drops on the long path");
-    }
+    let rates: Vec<f64> = (1..=10)
+        .map(|seed| {
+            let tables = run_seeds("k3.toml", &sets, vec![seed], false);
+            let rate = goodput(&tables, "up");
+            assert!((0.95 * 32.3..=1.05 * 41.3).contains(&rate), "seed {seed}: {rate:.2} Mbit/s");
+            assert!(drops(&tables, "b.up") == 0.0, "drops on the long path");
+            rate
+        })
+        .collect();
+    near("their mean", rates.iter().sum::<f64>() / 10.0, 37.8, 0.05);
 }

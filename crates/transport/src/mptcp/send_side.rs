@@ -451,10 +451,10 @@ impl SendSide {
     }
 
     /// The application waits for space, and an acknowledgement has arrived on subflow `i`.
-    pub(super) fn expand(&mut self, i: usize, subflows: &mut Subflows) {
+    pub(super) fn expand(&mut self, now: SimTime, i: usize, subflows: &mut Subflows) {
         let Some(subflow) = subflows.get_mut(i) else { return };
-        subflow.expand_send_buffer(&self.tcp);
-        self.buffer.on_ack(&self.tcp, subflow.sender());
+        subflow.expand_send_buffer(now, &self.tcp);
+        self.buffer.on_ack(now, &self.tcp, subflow.sender());
     }
 }
 

@@ -459,8 +459,8 @@ impl Subflow {
     }
 
     /// The application waits for space in the send buffer, and an acknowledgement has arrived here.
-    pub(super) fn expand_send_buffer(&mut self, tcp: &TcpConfig) {
-        self.send_buffer.on_ack(tcp, self.endpoint.sender());
+    pub(super) fn expand_send_buffer(&mut self, now: SimTime, tcp: &TcpConfig) {
+        self.send_buffer.on_ack(now, tcp, self.endpoint.sender());
     }
 
     /// The payload `subflow` has arrived, mapped to `dsn`: data in order here goes to the connection.

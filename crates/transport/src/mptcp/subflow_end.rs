@@ -210,7 +210,7 @@ impl SubflowEnd {
             let plain = self.greeting.is_plain();
             let told = if plain { Some(Dsn(segment.ack.0)) } else { segment.mptcp.data_ack() };
             self.outbox.on_data_ack(told.unwrap_or(Dsn::FIRST_DATA), segment.window);
-            self.outbox.expand(&self.tcp, self.endpoint.sender());
+            self.outbox.expand(now, &self.tcp, self.endpoint.sender());
         }
         let Some(received) = input.received.filter(|r| r.fresh > Bytes::ZERO) else { return };
         let dsn = if self.greeting.is_plain() { Some(Dsn(segment.seq.0)) } else { segment.mptcp.mapping() };

@@ -195,7 +195,7 @@ impl TcpConnection {
             self.take_in(now, packet);
         }
         if blocked {
-            self.expanded.on_ack(&self.config, self.endpoint.sender());
+            self.expanded.on_ack(now, &self.config, self.endpoint.sender());
         }
         self.follow_the_peer();
         usual.unwrap_or(Arrival::Any)

@@ -51,14 +51,17 @@ impl Prr {
     pub fn on_ack(&mut self, news: News, pipe: Bytes, ssthresh: Bytes, mss: Bytes) -> Bytes {
         debug_assert!(self.whole > 0, "a reduction of nothing");
         self.delivered += news.delivered.0;
-        let allowed = if pipe > ssthresh {
-            let share = u128::from(self.delivered) * u128::from(ssthresh.0);
-            let allowed = share.div_ceil(u128::from(self.whole)) as u64;
+        // Linux counts in segments, so that what is short of one leaves as a whole one.
+        let unit = if self.rule == PrrRule::Linux { mss.0.max(1) } else { 1 };
+        let ssthresh = ssthresh.0 / unit * unit;
+        let allowed = if pipe.0 > ssthresh {
+            let share = u128::from(self.delivered) * u128::from(ssthresh / unit);
+            let allowed = share.div_ceil(u128::from((self.whole / unit * unit).max(1))) as u64 * unit;
             allowed.saturating_sub(self.out)
         } else {
             let faster = self.rule == PrrRule::Rfc || news.safe;
             let limit = self.delivered.saturating_sub(self.out).max(news.delivered.0);
-            (ssthresh.0 - pipe.0).min(limit + if faster { mss.0 } else { 0 })
+            (ssthresh - pipe.0).min(limit + if faster { mss.0 } else { 0 })
         };
         // The first retransmission leaves whatever is in flight.
         let least = if self.rule == PrrRule::Linux && self.out == 0 { mss.0 } else { 0 };
@@ -155,6 +158,25 @@ mod tests {
                 .sum::<u64>()
         };
         assert_eq!((sent(PrrRule::Rfc), sent(PrrRule::Linux)), (83, 69));
+    }
+
+    /// In the capture `reinjection` of Linux 6.18 these ACKs, each of one segment, let segments out: a window of 17 is reduced to 11.9, and the
+    /// kernel knows 11.
+    #[test]
+    fn linux_counts_in_segments() {
+        let sent = |rule| {
+            let mut prr = Prr::new(rule, of(17_000, 17_000));
+            [(); 7].map(|()| {
+                let allowed = prr.on_ack(acked(1000), Bytes(15_000), Bytes(11_900), Bytes(1000));
+                let whole = allowed.0 / 1000;
+                prr.on_send(Bytes(whole * 1000));
+                whole
+            })
+        };
+        assert_eq!(sent(PrrRule::Linux), [1, 1, 0, 1, 1, 0, 1]);
+        assert_eq!(sent(PrrRule::Rfc), [0, 1, 1, 0, 1, 1, 0], "what is short of a segment waits");
+        let mut prr = Prr::new(PrrRule::Linux, of(17_000, 17_000));
+        assert_eq!(prr.on_ack(acked(9000), Bytes(10_000), Bytes(11_900), Bytes(1000)), Bytes(1000));
     }
 
     #[test]

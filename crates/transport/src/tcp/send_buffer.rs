@@ -1,6 +1,6 @@
 //! The size of the send buffer, and what is in it.
 
-use units::{BitsPerSecond, Bytes};
+use units::{BitsPerSecond, Bytes, SimTime};
 
 use super::buffers::{SHARED_INFO, SK_BUFF};
 use super::sender::Sender;
@@ -49,36 +49,39 @@ pub fn send_space(config: &TcpConfig, size: Bytes, unacked: Bytes, unsent: impl 
 #[derive(Clone, Copy, Debug)]
 pub struct ExpandedBuffer {
     size: u64,
-    /// The largest window so far.
-    cwnd: u64,
+    /// The largest window so far, in segments.
+    segments: u64,
 }
 
 impl ExpandedBuffer {
     /// Before the first ACK, with room for this number of windows.
     pub fn new(config: &TcpConfig, windows: u64) -> Self {
-        Self { size: expanded_for(config, windows, 0), cwnd: 0 }
+        Self { size: expanded_for(config, windows, 0), segments: 0 }
     }
 
     /// An ACK has found the application waiting, on the subflow of this sender. While data that waits fills the congestion window the buffer
     /// stays as it is (`tcp_should_expand_sndbuf`).
     #[inline]
-    pub fn on_ack(&mut self, config: &TcpConfig, sender: &Sender) {
-        if !sender.fills_window() {
-            self.expand(config, sender.buffered_windows(), sender.controlled_cwnd());
+    pub fn on_ack(&mut self, now: SimTime, config: &TcpConfig, sender: &Sender) {
+        if !sender.fills_window(now) {
+            self.expand(config, sender.buffered_windows(), sender.window_segments());
         }
     }
 
-    fn expand(&mut self, config: &TcpConfig, windows: u64, cwnd: u64) {
-        if cwnd > self.cwnd {
-            *self = Self { size: self.size.max(expanded_for(config, windows, cwnd)), cwnd };
+    fn expand(&mut self, config: &TcpConfig, windows: u64, segments: u64) {
+        if segments > self.segments {
+            *self = Self { size: self.size.max(expanded_for(config, windows, segments)), segments };
         }
-        debug_assert!(self.size >= expanded_for(config, windows, cwnd), "a window without room: {self:?}");
+        debug_assert!(
+            self.size >= expanded_for(config, windows, segments),
+            "a window without room: {self:?}"
+        );
     }
 }
 
-/// Memory for `windows` of `cwnd` bytes, at least of ten segments (TCP_INIT_CWND).
-fn expanded_for(config: &TcpConfig, windows: u64, cwnd: u64) -> u64 {
-    windows * segment_memory(config) * (cwnd / config.segment.mss.0.max(1)).max(10)
+/// Memory for `windows` of `segments`, at least of ten (TCP_INIT_CWND).
+fn expanded_for(config: &TcpConfig, windows: u64, segments: u64) -> u64 {
+    windows * segment_memory(config) * segments.max(10)
 }
 
 /// Memory that the queue of a subflow takes of its send buffer (`sk_wmem_queued`): payload, and where the buffer expands the overhead of
@@ -163,11 +166,11 @@ mod tests {
         let mut buffer = ExpandedBuffer::new(&config, 2);
         let size = |buffer| send_buffer(&config, || 1_000_000, buffer);
         assert_eq!(size(buffer), Bytes(87_040));
-        buffer.expand(&config, 2, 20 * 1448);
+        buffer.expand(&config, 2, 20);
         assert_eq!(size(buffer), Bytes(174_080));
-        buffer.expand(&config, 2, 5 * 1448);
+        buffer.expand(&config, 2, 5);
         assert_eq!(size(buffer), Bytes(174_080));
-        buffer.expand(&config, 2, 40 * 1448);
+        buffer.expand(&config, 2, 40);
         assert_eq!(size(buffer), Bytes(200_000), "not beyond the limit");
     }
 
@@ -183,8 +186,8 @@ mod tests {
             })
         };
         assert_eq!([192, 268, 269, 320].map(|room| segment_memory(&linux(room))), [2304, 2304, 4352, 4352]);
-        assert_eq!(expanded_for(&linux(192), 2, 129 * 1448), 594_432);
+        assert_eq!(expanded_for(&linux(192), 2, 129), 594_432);
         // With BBR the kernel told 152,064 bytes for 22.
-        assert_eq!(expanded_for(&linux(192), 3, 22 * 1448), 152_064);
+        assert_eq!(expanded_for(&linux(192), 3, 22), 152_064);
     }
 }

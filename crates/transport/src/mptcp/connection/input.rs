@@ -99,7 +99,7 @@ impl MptcpConnection {
             self.placement.note_ack();
         }
         if waits {
-            self.send.expand(i, &mut self.subflows);
+            self.send.expand(now, i, &mut self.subflows);
         }
         Some(input)
     }

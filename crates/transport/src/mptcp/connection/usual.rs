@@ -61,7 +61,7 @@ impl MptcpConnection {
             && self.subflows.on_next_data(now, i, segment, size)
         {
             if waits {
-                self.send.expand(i, &mut self.subflows);
+                self.send.expand(now, i, &mut self.subflows);
             }
             // The segment alone is what has come into order on its subflow.
             self.receive.on_data(Range::new(dsn, dsn + Bytes(u64::from(segment.len))));
@@ -87,7 +87,7 @@ impl MptcpConnection {
             if let Some(cwnd) = self.subflows.on_new_ack(now, i, segment) {
                 self.placement.note_ack();
                 if waits {
-                    self.send.expand(i, &mut self.subflows);
+                    self.send.expand(now, i, &mut self.subflows);
                 }
                 self.after_usual(now, segment, dss);
                 return Arrival::Acknowledged(cwnd);

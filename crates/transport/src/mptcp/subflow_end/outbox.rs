@@ -74,9 +74,9 @@ impl Outbox {
     }
 
     /// An ACK has arrived: the send buffer may grow where it follows the window.
-    pub(super) fn expand(&mut self, tcp: &TcpConfig, sender: &Sender) {
+    pub(super) fn expand(&mut self, now: SimTime, tcp: &TcpConfig, sender: &Sender) {
         if self.space(tcp, sender) < tcp.segment.mss {
-            self.buffer.on_ack(tcp, sender);
+            self.buffer.on_ack(now, tcp, sender);
         }
     }
 

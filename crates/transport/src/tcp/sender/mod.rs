@@ -57,7 +57,7 @@ use super::ranges::Range;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::send_buffer::BUFFERED_WINDOWS;
-use crate::config::{LossMeans, PacingRule, TcpConfig};
+use crate::config::{LossMeans, PacingRule, QuantumRule, TcpConfig};
 use crate::seq::Seq;
 use crate::space::Policy;
 use crate::usual::UsualWay;
@@ -293,17 +293,25 @@ impl Sender {
         self.congestion.cwnd()
     }
 
+    /// The same in segments.
+    pub fn window_segments(&self) -> u64 {
+        self.congestion.cwnd() / self.full().max(1)
+    }
+
     /// Windows for which a send buffer that expands has room.
     pub fn buffered_windows(&self) -> u64 {
         BUFFERED_WINDOWS + u64::from(self.congestion.capabilities().needs.third_window)
     }
 
-    /// The congestion window is full when this ACK has let data go. Only so in slow start, where whole send quanta leave: later a segment
-    /// waits now and then until a quantum is full.
-    pub fn fills_window(&self) -> bool {
-        self.state() == SenderState::SlowStart
+    /// The congestion window is full when this ACK has let data go (`tcp_should_expand_sndbuf`), unless a segment waits until a quantum is
+    /// full. Where there are no quanta of Linux only slow start fills it.
+    pub fn fills_window(&self, now: SimTime) -> bool {
+        let (flight, window) = (self.board.pipe_counted(), self.congestion.cwnd());
+        let always = self.config.sending.quantum_rule == QuantumRule::Linux;
+        (always || self.state() == SenderState::SlowStart)
             && self.unsent() > 0
-            && self.board.pipe_counted() + self.unsent() >= self.congestion.cwnd()
+            && flight + self.unsent() >= window
+            && !self.will_wait_for_quantum(now, flight, window)
     }
 
     /// Sequence numbers that have left and are not acknowledged.

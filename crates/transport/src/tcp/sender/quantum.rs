@@ -63,6 +63,27 @@ impl Sender {
         None
     }
 
+    /// Some of the room in a window of `window` beside `flight` bytes will be left when this ACK has let whole quanta go.
+    pub(super) fn will_wait_for_quantum(&self, now: SimTime, flight: u64, window: u64) -> bool {
+        let mss = self.send.mss().max(1);
+        let room = window.saturating_sub(flight) / self.full().max(1);
+        if self.config.sending.quantum_rule != QuantumRule::Linux
+            || self.send.unsent() <= room * mss
+            || !self.next_ack_is_near(now)
+        {
+            return false;
+        }
+        let quantum = send_quantum(self.pacing_rate_estimate(), mss);
+        let recent = self.activity.idle_for(now).is_some_and(|idle| idle <= RECENT);
+        // A short segment is the end of its buffer, and leaves alone.
+        let first = match self.send.next_len() < mss {
+            true => 1,
+            false if recent => 0,
+            false => room.min(quantum),
+        };
+        room.saturating_sub(first) % quantum > 0
+    }
+
     /// More than a segment waits, the last has just left, and the oldest is to be acknowledged soon.
     #[inline(never)]
     fn next_ack_is_near(&self, now: SimTime) -> bool {

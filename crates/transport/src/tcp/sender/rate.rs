@@ -126,8 +126,9 @@ mod tests {
     use registry::Options;
 
     use super::*;
-    use crate::config::{IdleRestart, TcpConfig};
-    use crate::seq::Seq;
+    use crate::config::{IdleRestart, QuantumRule, TcpConfig};
+    use crate::seq::{Dsn, Seq};
+    use crate::tcp::ranges::Range;
     use crate::tcp::segment::TcpSegment;
 
     fn sender(config: Arc<TcpConfig>, name: &str) -> Sender {
@@ -203,9 +204,43 @@ mod tests {
             let config = TcpConfig::default().with(|c| c.window.initial_ssthresh = Bytes(ssthresh));
             let mut sender = sender(Arc::new(config), "newreno");
             sender.on_established(SimTime::ZERO, Bytes(65_535), Some(Nanos::from_millis(100)), false);
-            assert!(!sender.fills_window(), "nothing waits");
+            assert!(!sender.fills_window(SimTime::ZERO), "nothing waits");
             sender.write(Bytes(segments * sender.mss()));
-            assert_eq!(sender.fills_window(), expected, "{segments} {ssthresh}");
+            assert_eq!(sender.fills_window(SimTime::ZERO), expected, "{segments} {ssthresh}");
+        }
+    }
+
+    /// An ACK of the first segment lets the second window grow to eleven. Beside eight segments three may leave: two do, and where quanta are
+    /// those of Linux the third waits for an ACK that is due. So in the capture `reinjection`, whose send buffer grew.
+    #[test]
+    fn a_window_with_a_part_of_a_quantum_left_is_not_full() {
+        for (rule, first, late_ms, short, full) in [
+            (QuantumRule::Linux, 9, 100, 0, false),
+            (QuantumRule::Linux, 10, 100, 0, true),
+            (QuantumRule::Linux, 10, 100, 700, false),
+            (QuantumRule::Linux, 9, 1, 0, true),
+            (QuantumRule::None, 9, 100, 0, true),
+        ] {
+            let config = TcpConfig::default().with(|c| c.sending.quantum_rule = rule);
+            let mut sender = sender(Arc::new(config), "newreno");
+            sender.on_established(SimTime::ZERO, Bytes(65_535), Some(Nanos::from_millis(100)), false);
+            let mss = sender.mss();
+            sender.give(Range::new(Dsn(100_000), Dsn(100_000 + first * mss)));
+            while sender.next(SimTime::ZERO).is_some() {}
+            if short > 0 {
+                // The end of a fragment leaves alone.
+                sender.give(Range::new(Dsn(1), Dsn(1 + short)));
+                sender.give(Range::new(Dsn(900_000), Dsn(900_000 + 9 * mss)));
+            } else {
+                sender.give(Range::new(Dsn(100_000 + first * mss), Dsn(100_000 + (first + 9) * mss)));
+            }
+            let now = SimTime(late_ms * 1_000_000);
+            let ack = TcpSegment { ack: Seq(1) + Bytes(mss), ..TcpSegment::default() };
+            sender.on_ack(now, (&ack, None), ack.ack + Bytes(65_535), Paths::ALONE);
+            assert_eq!(sender.window_segments(), 11);
+            assert_eq!(sender.fills_window(now), full, "{rule:?} {first} {late_ms} {short}");
+            let leaves = std::iter::from_fn(|| sender.next(now)).count() as u64;
+            assert_eq!(first - 1 + leaves == 11, full, "and so it comes: {leaves} leave");
         }
     }
 }
