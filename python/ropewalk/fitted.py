@@ -36,10 +36,14 @@ UNBOUNDED = 4.0
 """Times the largest rate that was seen, where the link was never busy."""
 BUFFER_S = 0.1
 """A queue that was never full holds this much, or twice what was seen in it."""
+SYN, THIRD = 1, 1
+"""Packets of a run before the first segment of data."""
 LIMITING, CONSTANT = 0.05, 0.9
 """A receive window that is full for longer, and is mostly at its largest, tells the buffer."""
 WINDOW_OF = 0.8, 0.81, 0.83
 """The buffer of Linux as a part of its largest window, where it is fixed: least, usual, most."""
+DELAYS = 0.9, 0.75, 0.5, 0.25, 0.0
+"""Places in the intervals of delays that are tried."""
 TRIED = 0.0, 0.25, 0.75, 1.0
 """Places in the interval of a receive buffer that are tried, beside its usual size."""
 SAME = 1e-3
@@ -76,6 +80,13 @@ class Figure:
         low, high = (None if end is None else end * factor for end in (self.low, self.high))
         return Figure(self.value * factor, low, high, self.why)
 
+    def at(self, place: float | None) -> Figure:
+        """The value at this place of its interval, which a run has told."""
+        if place is None or self.low is None or self.high is None:
+            return self
+        value = self.low + place * (self.high - self.low)
+        return replace(self, value=value, why=f"{self.why}; the goodput is the nearest with the one taken")
+
     def words(self, unit: str, digits: int = 3) -> str:
         """The interval and its reason."""
         low, high = ("?" if end is None else f"{end:.{digits}g}" for end in (self.low, self.high))
@@ -100,7 +111,7 @@ class Path:
     loss: Figure
     """Share of the packets."""
     lost: list[int]
-    """Numbers of the packets that the path lost, from 1."""
+    """Numbers of the packets that the path lost, from 1, as a run counts them."""
     outages: list[tuple[float, float]]
     """From, to, in seconds from the start of the connection; to is infinite if it never came back."""
     joined_s: float | None
@@ -147,6 +158,8 @@ class Assumed:
     """None: a bulk transfer, unless all data was acknowledged for a good part of the time."""
     buffer: float | None = None
     """Bytes of the receive buffer, if a full window tells its interval; None: the usual size."""
+    delay: float | None = None
+    """Place of the delays in their intervals, from 0 to 1; None: half of the shortest round trip."""
     each_loss: bool = False
     """Losses are repeated one by one also where they are many, as a run beside the capture needs it."""
 
@@ -215,6 +228,7 @@ def fit(
             samples, losses = shared.together(parts, mine.losses, row["largest_bytes"] or 1)
             mine = Packets(samples, mine.silences, losses)
         path = _path(len(paths) + 1, (flow, start), [row, *rows], mine)
+        path = replace(path, delay=path.delay.at(assumed.delay))
         paths.append(replace(path, by_chance=path.by_chance and not assumed.each_loss))
     buffer = _buffers(flow, tables["series"].filter(of_flow), assumed.buffer)
     application = assumed.application or writes.pausing(flow, packets.samples.filter(of_flow))
@@ -281,6 +295,9 @@ def _path(number: int, of_flow: tuple[Row, float], rows: list[Row], packets: Pac
     queue, loss, lost = _queue_and_loss(
         row, packets, base, (rate, changing.Link(wire, [(at + start, value) for at, value in steps])), gone
     )
+    # Kernels acknowledge a SYN/ACK by itself; in a run only a subflow that joins does, without data.
+    before = SYN + (THIRD if own["subflow"] > 0 and flow["from_client"] else 0)
+    lost = [number + before for number in lost]
     ended = flow["end_s"]
     outages = [
         (max(since - delay.value - start, 0.0), math.inf if until >= ended else until - delay.value - start)

@@ -171,7 +171,7 @@ impl Reading {
             self.associations.cut += chunk.len as u64;
             return;
         };
-        let number = self.subflows[index].directions[end].counts.packets;
+        let number = self.subflows[index].directions[end].counts.segments;
         let packet = crate::direction::Transmission { number, at };
         let len = fields.len as u64;
         let side = &mut self.association(index).sides[end];

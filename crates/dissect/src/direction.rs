@@ -127,10 +127,10 @@ pub(crate) struct Windows {
     pub(crate) offered: Option<u64>,
 }
 
-/// A packet of a direction.
+/// A segment of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transmission {
-    /// Its number in the direction, from 1.
+    /// Its number among those with payload in the direction, from 1.
     pub(crate) number: u64,
     /// When it was sent.
     pub(crate) at: u64,
@@ -288,7 +288,7 @@ impl Direction {
             self.next = range.start;
         }
         let [first, _, complete] = self.data.unwrap_or([at; 3]);
-        let packet = Transmission { number: self.counts.packets, at };
+        let packet = Transmission { number: self.counts.segments, at };
         let behind = range.start < self.highest.distance();
         let mut fresh = 0;
         if !behind {
@@ -345,7 +345,7 @@ impl Direction {
             self.course.waiting.repeats(self.highest.distance());
         }
         self.check();
-        Transmission { number: self.counts.packets, at }
+        Transmission { number: self.counts.segments, at }
     }
 
     /// A datagram with payload: each is new.

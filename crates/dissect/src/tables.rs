@@ -85,7 +85,7 @@ const SILENCES: TableSpec = TableSpec {
     ],
 };
 
-/// Packets of which the payload was sent again.
+/// Segments of which the payload was sent again, by their numbers among all with payload on the subflow.
 const LOSSES: TableSpec = TableSpec {
     name: "losses",
     row: "one row per packet of a subflow",

@@ -25,7 +25,7 @@ pub use messages::MessageStats;
 pub use metric::{Better, Kind, MetricSpec, Owner, SeriesSpec, TableSpec, Unit};
 pub use record::{
     FlowRecord, Held, JoinRecord, LIMITS, LegRecord, Limited, LinkRecord, MessageRecord, NEVER_ESTABLISHED,
-    PageRecord, RunRecord, Sending, SubflowRecord,
+    PageRecord, RunRecord, SubflowRecord,
 };
 pub use series::{Metric, Series, SeriesKey};
 pub use states::StateTimes;
