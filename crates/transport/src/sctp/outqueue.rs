@@ -33,8 +33,8 @@ pub enum Special {
     Nothing,
     /// It was sent on another path before it was taken for lost, and will not be again.
     Moved,
-    /// A gap block has acknowledged it, and a later SACK did not; it is in flight. True: its transmission counts as lost already.
-    Revoked(bool),
+    /// A gap block has acknowledged it, and a SACK that came later did not; it is in flight.
+    Revoked,
 }
 
 /// A chunk that was sent, or is planned.
@@ -66,6 +66,8 @@ pub struct Sent {
     pub again_on: Option<PathId>,
     /// An unusual event of its life.
     pub special: Special,
+    /// Its last transmission counts as lost: it may arrive and be revoked after that.
+    pub counted: bool,
     /// Paths that have carried it, a bit for each.
     pub carriers: u8,
 }
@@ -78,12 +80,7 @@ impl Sent {
 
     /// It was acknowledged and no longer is.
     pub fn is_revoked(&self) -> bool {
-        matches!(self.special, Special::Revoked(_))
-    }
-
-    /// Its transmission does not count as lost yet.
-    pub fn is_new_loss(&self) -> bool {
-        self.special != Special::Revoked(true)
+        self.special == Special::Revoked
     }
 
     /// It is acknowledged again, or taken for lost.
@@ -268,6 +265,7 @@ impl Outqueue {
             fast_until: Tsn::default(),
             again_on: None,
             special: Special::Nothing,
+            counted: false,
             carriers: 0,
         });
         tsn
@@ -310,6 +308,7 @@ impl Outqueue {
         self.queued[sent.path.index()] -= sent.chunk.user_data();
         self.queued[path.index()] += sent.chunk.user_data();
         (sent.path, sent.at, sent.missing, sent.again_on) = (path, now, 0, None);
+        sent.counted = false;
         sent.restore();
         sent.carriers |= bit(path);
         sent.transmissions = sent.transmissions.saturating_add(1);
@@ -373,9 +372,7 @@ impl Outqueue {
         let index = |tsn: Tsn| self.index(tsn).unwrap_or(0).min(self.chunks.len());
         let (start, end) = (index(range.start), index(range.end));
         for sent in self.chunks.range_mut(start..end).filter(|sent| sent.fate == Fate::Arrived) {
-            // By the rules under which a SACK revokes, a chunk that waits to be sent again has a path for that.
-            sent.special = Special::Revoked(sent.again_on.is_some());
-            (sent.fate, sent.missing) = (Fate::InFlight, 0);
+            (sent.fate, sent.missing, sent.special) = (Fate::InFlight, 0, Special::Revoked);
             self.arrived[sent.path.index()] -= sent.chunk.user_data();
             self.in_flight += sent.chunk.user_data();
             self.flying += 1;

@@ -94,7 +94,7 @@ impl Association {
         }
         outqueue.give_up_path(id, latest, |tsn, sent| {
             move_over(sent);
-            path.window.left(sent.chunk.length(), sent.is_new_loss());
+            path.window.left(sent.chunk.length(), !std::mem::replace(&mut sent.counted, true));
             if sent.is_revoked() {
                 path.window.restored(sent.chunk.length());
                 sent.restore();

@@ -439,7 +439,7 @@ impl Association {
             }
             let path = paths.get_mut(sent.path);
             path.expected.iter_mut().for_each(Expected::seek);
-            path.window.left(sent.chunk.length(), sent.is_new_loss());
+            path.window.left(sent.chunk.length(), !std::mem::replace(&mut sent.counted, true));
             path.timer.forget(tsn);
             news[sent.path.index()].lost = true;
         };
