@@ -132,6 +132,11 @@ mod tests {
     use crate::tcp::segment::TcpSegment;
 
     fn sender(config: Arc<TcpConfig>, name: &str) -> Sender {
+        sender_of(config, name, false)
+    }
+
+    /// `mapped`: its stream is a part of that of a connection, given in ranges.
+    fn sender_of(config: Arc<TcpConfig>, name: &str, mapped: bool) -> Sender {
         let row = *Registry::builtin().get(name).unwrap();
         let setup = Setup {
             mss: config.segment.mss,
@@ -143,7 +148,7 @@ mod tests {
             offload: config.sending.pacing_rule == PacingRule::Linux,
         };
         let congestion = (row.build)(&setup, &Options::defaults(row.options));
-        Sender::new(Arc::clone(&config), config.segment.mss, congestion, false)
+        Sender::new(Arc::clone(&config), config.segment.mss, congestion, mapped)
     }
 
     /// Ten segments per 0.6 s, twice that in slow start.
@@ -222,7 +227,7 @@ mod tests {
             (QuantumRule::None, 9, 100, 0, true),
         ] {
             let config = TcpConfig::default().with(|c| c.sending.quantum_rule = rule);
-            let mut sender = sender(Arc::new(config), "newreno");
+            let mut sender = sender_of(Arc::new(config), "newreno", true);
             sender.on_established(SimTime::ZERO, Bytes(65_535), Some(Nanos::from_millis(100)), false);
             let mss = sender.mss();
             sender.give(Range::new(Dsn(100_000), Dsn(100_000 + first * mss)));
