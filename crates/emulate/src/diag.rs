@@ -90,6 +90,8 @@ pub struct SegmentCounts {
     pub received: u32,
     /// Arrived out of order.
     pub out_of_order: u32,
+    /// Arrived with or without payload: nearly all have an acknowledgement.
+    pub acks: u32,
 }
 
 /// One TCP socket, a subflow where it belongs to an MPTCP connection.
@@ -329,6 +331,7 @@ fn subflow(message: &[u8]) -> Option<SubflowState> {
             retransmitted: field(100)?,
             received: newer(152),
             out_of_order: newer(224),
+            acks: newer(140),
         },
         timeouts: short(info, 240).map_or(0, u32::from),
     })

@@ -354,16 +354,16 @@ fn first_ports(found: &[(Ends, Option<u32>)], servers: [u16; 2]) -> Vec<u16> {
     ports
 }
 
-/// Mean of the round-trip samples, of which the kernel tells the smoothed value at each poll: each counts by what was
-/// acknowledged since the one before, and all alike where nothing was. `None` without a sample.
+/// Mean of the round-trip samples, of which the kernel tells the smoothed value at each poll: each counts by the segments that
+/// arrived since the one before, for an ACK is a sample, and all alike where none did. `None` without a sample.
 fn mean_srtt(states: &[&SubflowState]) -> Option<Nanos> {
     let measured: Vec<&SubflowState> =
         states.iter().filter(|state| state.srtt > Nanos::ZERO).copied().collect();
-    let nothing = measured.iter().all(|state| state.payload.acked == Bytes::ZERO);
-    let (mut sum, mut weights, mut before) = (0_u128, 0_u128, Bytes::ZERO);
+    let nothing = measured.iter().all(|state| state.segments.acks == 0);
+    let (mut sum, mut weights, mut before) = (0_u128, 0_u128, 0);
     for state in measured {
-        let weight = if nothing { 1 } else { u128::from(state.payload.acked.0.saturating_sub(before.0)) };
-        before = state.payload.acked;
+        let weight = if nothing { 1 } else { u128::from(state.segments.acks.saturating_sub(before)) };
+        before = state.segments.acks;
         sum += u128::from(state.srtt.0) * weight;
         weights += weight;
     }
@@ -390,7 +390,7 @@ mod tests {
 
     use super::*;
 
-    fn state(srtt_ms: u64, acked: u64) -> SubflowState {
+    fn state(srtt_ms: u64, acks: u32) -> SubflowState {
         SubflowState {
             local: (Ipv4Addr::LOCALHOST, 1),
             remote: (Ipv4Addr::LOCALHOST, 2),
@@ -403,18 +403,17 @@ mod tests {
             srtt: Nanos::from_millis(srtt_ms),
             unacked: 0,
             send_window: Bytes::ZERO,
-            payload: PayloadCounts { acked: Bytes(acked), ..PayloadCounts::default() },
-            segments: SegmentCounts::default(),
+            payload: PayloadCounts::default(),
+            segments: SegmentCounts { acks, ..SegmentCounts::default() },
             timeouts: 0,
         }
     }
 
     #[test]
-    fn round_trip_times_count_by_what_was_acknowledged() {
+    fn round_trip_times_count_by_acks() {
         let mean = |states: &[SubflowState]| mean_srtt(&states.iter().collect::<Vec<_>>());
         // A second of full rate at 100 ms, then three polls with a tenth of that at 800 ms.
-        let slow =
-            [(100, 900_000), (800, 940_000), (800, 970_000), (800, 1_000_000)].map(|(r, a)| state(r, a));
+        let slow = [(100, 900), (800, 940), (800, 970), (800, 1000)].map(|(r, a)| state(r, a));
         assert_eq!(mean(&slow), Some(Nanos::from_millis(170)));
         assert_eq!(mean(&[state(40, 0), state(60, 0)]), Some(Nanos::from_millis(50)));
         assert_eq!(mean(&[state(0, 0), state(60, 10)]), Some(Nanos::from_millis(60)));
