@@ -47,6 +47,18 @@ def test_a_file_that_says_it_is_empty_is_not_read(ropewalk: Ropewalk, command: s
     assert str(MESSAGES) in told.stderr
 
 
+@pytest.mark.skipif(not MESSAGES.exists(), reason="no /proc/kmsg here")
+@pytest.mark.parametrize("more", [[], ["--anonymise", "out.pcapng"]])
+def test_a_capture_that_says_it_is_empty_is_not_read(
+    ropewalk: Ropewalk, tmp_path: Path, more: list[str]
+) -> None:
+    (tmp_path / "empty.pcap").touch()
+    for place in (MESSAGES, "empty.pcap"):
+        told = ropewalk("read", place, *more, cwd=tmp_path)
+        assert (told.returncode, told.stdout) == (1, "")
+        assert told.stderr.startswith(f"{place}: the file is empty or too short\n")
+
+
 def test_a_study_names_no_pipe_as_its_scenario(ropewalk: Ropewalk, tmp_path: Path, pipe: Path) -> None:
     study = write_study(tmp_path)
     text = study.read_text(encoding="utf-8")

@@ -50,12 +50,13 @@ def test_characters_of_others_are_question_marks(tmp_path: Path) -> None:
     assert (told.returncode, told.stderr) == (2, "sp?te.toml: No such file or directory\n")
 
 
-def test_sigterm_ends_a_run_as_ctrl_c_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_other_signals_end_a_run_as_ctrl_c_does(tmp_path: Path, number: int, code: int) -> None:
     (tmp_path / "endless.toml").write_text(ENDLESS, encoding="utf-8")
     out = tmp_path / "out"
     command = [str(COMMAND), "run", str(tmp_path / "endless.toml"), "--out", str(out)]
-    code, stdout, stderr = interrupt(command, out, signal.SIGTERM)
-    assert (code, stdout, stderr.splitlines()[-1]) == (143, "", "terminated")
+    told, stdout, stderr = interrupt(command, out, number)
+    assert (told, stdout, stderr.splitlines()[-1]) == (code, "", "terminated")
     assert not list(out.iterdir())
 
 

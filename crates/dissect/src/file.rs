@@ -78,8 +78,13 @@ impl Input {
         match self {
             Self::File(file) => {
                 // Opening a pipe would wait for its other end.
-                if !fs::metadata(file).map_err(|error| reason(&error))?.is_file() {
+                let about = fs::metadata(file).map_err(|error| reason(&error))?;
+                if !about.is_file() {
                     return Err("not a regular file".into());
+                }
+                // So are files of /proc by their own word. Some of them wait for news when they are read.
+                if about.len() == 0 {
+                    return Err("the file is empty or too short".into());
                 }
                 Ok(Box::new(File::open(file).map_err(|error| reason(&error))?))
             }

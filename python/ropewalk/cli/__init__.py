@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 pressed: list[int] = []
-"""Signals that ended the command: Ctrl-C, and SIGTERM of `kill` and of batch systems."""
+"""Signals that ended the command: Ctrl-C, SIGTERM of `kill`, SIGHUP of a terminal that was closed."""
 PLAIN = {"±": "+-", "─": "-", "━": "=", "│": "|", "…": "...", "\u00d7": "x", "\u2013": "-", "→": "->"}
 """Characters of our own output where the encoding of a terminal has none of them."""
 
@@ -30,7 +30,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def ending() -> tuple[str, int]:
-    """The word and the exit code after a signal: 130 after Ctrl-C, 143 after SIGTERM."""
+    """The word and the exit code after a signal: 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP."""
     number = pressed[-1] if pressed else signal.SIGINT
     return "interrupted" if number == signal.SIGINT else "terminated", 128 + number
 
@@ -73,8 +73,10 @@ def _prepare() -> None:
     """Signals and standard streams."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _interrupt)
+    # Signals that `nohup` has had ignored stay so. Windows has no SIGHUP.
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
     _open_closed()
     codecs.register_error("ropewalk-plain", plain)
     if isinstance(sys.stderr, io.TextIOWrapper):
