@@ -19,7 +19,7 @@ use crate::host::connection::{HostConnection, Path};
 use crate::host::socket::SocketId;
 use crate::net::forwarding::Egress;
 use crate::net::topology::duplex_link_of;
-use crate::outcome::held;
+use crate::outcome::{held, sending};
 use crate::relay::leg::{Leg, LegEnd};
 use crate::relay::{Relay, Relays};
 
@@ -167,14 +167,7 @@ fn record(
         duplex_link,
         established: sent.established_at,
         received: Bytes(received.bytes_received),
-        sent: Bytes(sent.bytes_sent),
-        wire,
-        segments_sent: sent.segments_sent,
-        segments_retransmitted: sent.segments_retransmitted,
-        timeouts: sent.timeouts,
-        fast_recoveries: sent.fast_recoveries,
-        srtt_mean: sent.rtt_mean,
-        cwnd_mean,
+        sending: sending(&sent, wire, cwnd_mean),
         held: ends.relay.map(at_proxy),
         overreach: ends.relay.and_then(|(relay, from)| relay.overreach(from)),
     })

@@ -3,7 +3,7 @@
 //! May: read counters and recorders. May not: change how the run goes on; a flow may be recorded before it ends.
 
 use apps::{ConnectionId, Side};
-use trace::{FlowRecord, Held, SubflowRecord, TimeLevels};
+use trace::{FlowRecord, Held, Sending, SubflowRecord, TimeLevels};
 use transport::packet::PathId;
 use transport::sctp::lifecycle::PEER_ABORTED;
 use transport::udp::{UdpSocket, UdpStats};
@@ -210,15 +210,26 @@ fn subflow_record(
         segments_late: received.late_received,
         limited: ends.channel.limits.of_subflow(index, end),
         ofo: ofo.map_or_else(Held::default, |levels| held(levels, now)),
-        sent: Bytes(stats.bytes_sent),
-        wire: path.map_or(Bytes::ZERO, |path| path.wire),
-        segments_sent: stats.segments_sent,
-        segments_retransmitted: stats.segments_retransmitted,
+        sending: sending(
+            &stats,
+            path.map_or(Bytes::ZERO, |path| path.wire),
+            cwnd.map_or(0.0, |cwnd| cwnd.mean(now)),
+        ),
+        reinjected: Bytes(stats.reinjected_bytes),
+    }
+}
+
+/// Figures of the end that sends the data, with its bytes on the wire and its mean window.
+pub(crate) fn sending(stats: &SubflowStats, wire: Bytes, cwnd_mean: f64) -> Sending {
+    Sending {
+        bytes: Bytes(stats.bytes_sent),
+        wire,
+        segments: stats.segments_sent,
+        retransmitted: stats.segments_retransmitted,
         timeouts: stats.timeouts,
         fast_recoveries: stats.fast_recoveries,
-        reinjected: Bytes(stats.reinjected_bytes),
         srtt_mean: stats.rtt_mean,
-        cwnd_mean: cwnd.map_or(0.0, |cwnd| cwnd.mean(now)),
+        cwnd_mean,
     }
 }
 

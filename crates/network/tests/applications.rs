@@ -192,7 +192,7 @@ fn a_datagram_takes_serialisation_and_propagation() {
     for message in &flow.messages {
         assert_eq!(message.delay, Some(Nanos::from_millis(31)), "1000 bytes at a byte per microsecond");
     }
-    assert!(flow.completed && flow.subflows[0].wire == Bytes(10_000));
+    assert!(flow.completed && flow.subflows[0].sending.wire == Bytes(10_000));
 }
 
 #[test]

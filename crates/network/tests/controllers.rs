@@ -50,7 +50,7 @@ fn bbr_fills_a_clean_satellite_path_with_a_short_queue() {
     assert!(bbr_share > 0.89 && newreno_share > 0.9, "{bbr_share} {newreno_share}");
     let [short, long] = [&bbr, &newreno].map(|r| r.links[0].queue_delay_mean.as_secs_f64());
     assert!(short < 0.25 * long, "{short} {long}");
-    assert_eq!((bbr.links[0].drops_queue, bbr.flows[0].subflows[0].segments_retransmitted), (0, 0));
+    assert_eq!((bbr.links[0].drops_queue, bbr.flows[0].subflows[0].sending.retransmitted), (0, 0));
     assert!(newreno.links[0].drops_queue > 0);
 }
 
@@ -97,7 +97,7 @@ fn adalr_is_faster_than_its_base_on_a_clean_satellite_path() {
                 let transport = format!("{recovery}, congestion = {control}");
                 let record = download(&transport, "50MB", "", delayed_ack);
                 let flow = &record.flows[0];
-                assert_eq!((flow.subflows[0].segments_retransmitted, flow.subflows[0].overflow.0), (0, 0));
+                assert_eq!((flow.subflows[0].sending.retransmitted, flow.subflows[0].overflow.0), (0, 0));
                 flow.end.since(flow.start).as_secs_f64()
             });
             // A window of 44 segments per round trip of 0.563 s, and the way there.
@@ -140,8 +140,8 @@ fn star_undoes_a_timeout_that_only_lateness_has_caused() {
         let record = run(&text, 1);
         assert_eq!(record.links[0].drops_queue, 0);
         let subflow = &record.flows[0].subflows[0];
-        assert!(subflow.timeouts > 0, "{name}: {subflow:?}");
-        (subflow.segments_retransmitted, record.flows[0].delivered.as_f64())
+        assert!(subflow.sending.timeouts > 0, "{name}: {subflow:?}");
+        (subflow.sending.retransmitted, record.flows[0].delivered.as_f64())
     });
     // Nothing but what the timeout itself has sent, while the other sends a window again and opens it anew.
     assert!(star.0 == 1 && newreno.0 > 100, "{star:?} {newreno:?}");
@@ -232,7 +232,7 @@ fn dummies_harm_no_flow_where_queues_have_two_bands() {
     assert_eq!(banded.flows[0].delivered, alone.flows[0].delivered);
     assert!(longest(&banded) < longest(&alone) + Nanos::from_millis(12), "{:?}", longest(&banded));
     assert!(
-        banded.flows[1..].iter().all(|file| file.completed && file.subflows[0].segments_retransmitted == 0)
+        banded.flows[1..].iter().all(|file| file.completed && file.subflows[0].sending.retransmitted == 0)
     );
     let plain = beside_a_stream("droptail", 20);
     assert!(plain.flows[0].delivered.as_f64() < 0.95 * alone.flows[0].delivered.as_f64());

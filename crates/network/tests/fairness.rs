@@ -79,7 +79,7 @@ fn alone_a_coupled_subflow_is_newreno() {
         let path = format!("delay = \"{delay}\", loss = {{ kind = \"packet\", probability = 0.001 }}");
         for seed in 1..=3 {
             let reference = alone("\"newreno\"", &path, seed);
-            assert!(reference.flows[0].subflows[0].fast_recoveries > 1);
+            assert!(reference.flows[0].subflows[0].sending.fast_recoveries > 1);
             for congestion in ["lia", "olia", "balia"] {
                 let coupled = alone(&format!("\"{congestion}\""), &path, seed);
                 assert_eq!(coupled.flows, reference.flows, "{congestion}, {delay}, seed {seed}");

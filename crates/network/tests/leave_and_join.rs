@@ -83,7 +83,7 @@ fn what_was_on_its_way_over_a_removed_beam_goes_over_the_other() {
         let [stays, leaves] = flow.subflows.as_slice() else { panic!("two subflows: {flow:?}") };
         assert_eq!((flow.failure, flow.fell_back), (None, false));
         assert!(stays.reinjected > Bytes::ZERO, "seed {}", record.seed);
-        assert_eq!(leaves.timeouts, 0, "the terminal knows without: seed {}", record.seed);
+        assert_eq!(leaves.sending.timeouts, 0, "the terminal knows without: seed {}", record.seed);
         let last = data_sent(record, "upload.1").last().expect("it was used");
         assert!(last.at <= 15.0, "seed {}: {}", record.seed, last.at);
         let told: Vec<f64> =

@@ -29,7 +29,7 @@ fn two_paths(duration: u64, delays: [u64; 2], app: &str, more: &str) -> String {
 }
 
 fn sent(flow: &FlowRecord) -> Vec<Bytes> {
-    flow.subflows.iter().map(|path| path.sent).collect()
+    flow.subflows.iter().map(|path| path.sending.bytes).collect()
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn one_path_is_filled_and_the_other_is_idle() {
     let goodput = flow.delivered.as_f64() * 8.0 / 20.0;
     assert!((8.9e6..9.68e6).contains(&goodput), "{goodput}");
     assert_eq!(sent(flow)[1], Bytes::ZERO);
-    assert_eq!((flow.subflows[0].timeouts, flow.failure), (0, None));
+    assert_eq!((flow.subflows[0].sending.timeouts, flow.failure), (0, None));
     assert!(flow.subflows[1].established.is_some(), "a HEARTBEAT has confirmed it");
     let heartbeats =
         record.trace.lines().filter(|line| line.contains(" hb ") && line.contains("send")).count();
@@ -57,7 +57,7 @@ fn a_path_that_fails_is_replaced() {
     // Timeouts of 1 s, 2 s and 4 s come first; lost data goes over the second path after the first of them.
     assert!(second > Bytes(30_000_000), "{second}");
     assert!(flow.subflows[1].reinjected > Bytes::ZERO);
-    assert!(flow.subflows[0].timeouts >= 3);
+    assert!(flow.subflows[0].sending.timeouts >= 3);
 }
 
 /// All applications work over associations: those that ask and answer, too.
@@ -154,7 +154,8 @@ fn the_accepting_end_may_use_a_path_first() {
     let record = run(&two_paths(20, [20, 40], "{ kind = \"video\", duration = \"10s\" }", more));
     let flow = &record.flows[0];
     assert!(sent(flow)[1] > Bytes(1452), "{:?}", sent(flow));
-    let again: u64 = flow.subflows.iter().map(|path| path.segments_retransmitted + path.timeouts).sum();
+    let again: u64 =
+        flow.subflows.iter().map(|path| path.sending.retransmitted + path.sending.timeouts).sum();
     assert_eq!((again, flow.failure), (0, None));
     assert!(
         flow.messages
@@ -178,7 +179,7 @@ fn an_answer_that_overtakes_the_cookie_ack_waits_for_no_timer() {
         assert_eq!(flow.failure, None);
         (
             flow.pages[0].end.expect("the page is complete"),
-            flow.subflows.iter().map(|path| path.timeouts).sum(),
+            flow.subflows.iter().map(|path| path.sending.timeouts).sum(),
         )
     };
     let (slow, fast): ((SimTime, u64), (SimTime, u64)) = (load(false), load(true));

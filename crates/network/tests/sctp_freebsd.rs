@@ -24,13 +24,13 @@ fn run_all(text: &str, seed: u64) -> Vec<FlowRecord> {
 /// Goodput in Mbit/s, share of the first path, packets sent again in percent, fast recoveries and timeouts.
 fn figures(flow: &FlowRecord, seconds: f64) -> [f64; 5] {
     let sum = |of: fn(&trace::SubflowRecord) -> u64| flow.subflows.iter().map(of).sum::<u64>() as f64;
-    let sent = |path: usize| flow.subflows[path].sent.as_f64();
+    let sent = |path: usize| flow.subflows[path].sending.bytes.as_f64();
     [
         flow.delivered.as_f64() * 8e-6 / seconds,
         sent(0) / (sent(0) + sent(1)),
-        100.0 * sum(|s| s.segments_retransmitted) / sum(|s| s.segments_sent),
-        sum(|s| s.fast_recoveries),
-        sum(|s| s.timeouts),
+        100.0 * sum(|s| s.sending.retransmitted) / sum(|s| s.sending.segments),
+        sum(|s| s.sending.fast_recoveries),
+        sum(|s| s.sending.timeouts),
     ]
 }
 

@@ -50,11 +50,11 @@ impl Case {
             let record = World::new(&document.scenario, seed, observe).run(&AtomicBool::new(false));
             let flow = record.expect("the run is not cancelled").flows.remove(0);
             let sum = |of: fn(&trace::SubflowRecord) -> u64| flow.subflows.iter().map(of).sum::<u64>() as f64;
-            let sent = sum(|path| path.segments_sent);
+            let sent = sum(|path| path.sending.segments);
             [
                 flow.delivered.as_f64() * 8e-6 / f64::from(self.seconds),
-                flow.subflows[0].segments_sent as f64 / sent,
-                100.0 * sum(|path| path.segments_retransmitted) / sent,
+                flow.subflows[0].sending.segments as f64 / sent,
+                100.0 * sum(|path| path.sending.retransmitted) / sent,
             ]
         };
         (0..).zip(self.runs).map(one).collect()

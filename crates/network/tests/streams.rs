@@ -47,7 +47,7 @@ fn a_loss_delays_its_own_stream_alone() {
         let loss = ", loss = { kind = \"list\", packets = [100] }";
         let flow = run(&one_path(loss, video, &format!("kind = \"sctp\", {more}")));
         assert_eq!(flow.failure, None);
-        let again: u64 = flow.subflows.iter().map(|path| path.segments_retransmitted).sum();
+        let again: u64 = flow.subflows.iter().map(|path| path.sending.retransmitted).sum();
         assert_eq!((flow.messages.len(), again), (300, 1), "{more}");
         late(&flow)
     };

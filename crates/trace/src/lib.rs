@@ -25,7 +25,7 @@ pub use messages::MessageStats;
 pub use metric::{Better, Kind, MetricSpec, Owner, SeriesSpec, TableSpec, Unit};
 pub use record::{
     FlowRecord, Held, JoinRecord, LIMITS, LegRecord, Limited, LinkRecord, MessageRecord, NEVER_ESTABLISHED,
-    PageRecord, RunRecord, SubflowRecord,
+    PageRecord, RunRecord, Sending, SubflowRecord,
 };
 pub use series::{Metric, Series, SeriesKey};
 pub use states::StateTimes;

@@ -111,6 +111,27 @@ pub struct Held {
     pub max: Bytes,
 }
 
+/// Figures of the end of a subflow that sends the data.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sending {
+    /// Payload bytes sent, retransmissions included.
+    pub bytes: Bytes,
+    /// The same on the wire, with all packets of the end.
+    pub wire: Bytes,
+    /// Segments with payload sent, retransmissions included.
+    pub segments: u64,
+    /// Retransmissions among them.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Entries into fast recovery.
+    pub fast_recoveries: u64,
+    /// Mean of the round-trip samples.
+    pub srtt_mean: Option<Nanos>,
+    /// Average over time of the congestion window in bytes, from establishment to the end of the flow.
+    pub cwnd_mean: f64,
+}
+
 /// One subflow, as its data sender saw it unless said otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubflowRecord {
@@ -134,28 +155,14 @@ pub struct SubflowRecord {
     pub limited: Limited,
     /// Bytes held at the receiver because of gaps on this subflow.
     pub ofo: Held,
-    /// Payload bytes sent, retransmissions included.
-    pub sent: Bytes,
-    /// Bytes on the wire sent by the data sender.
-    pub wire: Bytes,
-    /// Segments with payload sent, retransmissions included.
-    pub segments_sent: u64,
-    /// Retransmissions among them.
-    pub segments_retransmitted: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Entries into fast recovery.
-    pub fast_recoveries: u64,
+    /// Figures of the data sender.
+    pub sending: Sending,
     /// Payload bytes given to this subflow by reinjection.
     pub reinjected: Bytes,
     /// Payload bytes that the receiver took though they lay beyond the window it had advertised.
     pub beyond_window: Bytes,
     /// Payload bytes that the receiver threw away because its buffer had no room for them.
     pub overflow: Bytes,
-    /// Mean of the round-trip samples.
-    pub srtt_mean: Option<Nanos>,
-    /// Average over time of the congestion window, from establishment to the end of the flow.
-    pub cwnd_mean: f64,
 }
 
 /// One subflow of one of the connections that proxies make of one, as the end saw it that sends the data.
@@ -179,22 +186,8 @@ pub struct LegRecord {
     pub established: Option<SimTime>,
     /// Payload bytes that reached its end, first copies at subflow level.
     pub received: Bytes,
-    /// Payload bytes sent, retransmissions included.
-    pub sent: Bytes,
-    /// Bytes on the wire sent.
-    pub wire: Bytes,
-    /// Segments with payload sent, retransmissions included.
-    pub segments_sent: u64,
-    /// Retransmissions among them.
-    pub segments_retransmitted: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Entries into fast recovery.
-    pub fast_recoveries: u64,
-    /// Mean of the round-trip samples.
-    pub srtt_mean: Option<Nanos>,
-    /// Average over time of the congestion window.
-    pub cwnd_mean: f64,
+    /// Figures of the end that sends the data.
+    pub sending: Sending,
     /// Bytes that the proxy at its beginning had acknowledged and nothing behind it had, and those of them that were
     /// lost since a connection failed; `None` at the data sender.
     pub held: Option<(Held, Bytes)>,

@@ -43,7 +43,7 @@ fn a_path_leaves_and_comes_back() {
     assert!((12.2..12.5).contains(&new[0]), "{}", new[0]);
     assert!(flow.subflows.iter().all(|s| s.received > Bytes(100_000)));
     // No timeout is needed to find out.
-    assert!(flow.subflows.iter().all(|s| s.timeouts == 0), "{:?}", flow.subflows);
+    assert!(flow.subflows.iter().all(|s| s.sending.timeouts == 0), "{:?}", flow.subflows);
     let withdrawn = record.trace.lines().filter(|l| l.contains(" remove-addr ") && l.contains(" send "));
     assert_eq!(withdrawn.count(), 2, "on each subflow that was left");
 }

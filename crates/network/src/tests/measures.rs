@@ -19,7 +19,7 @@ fn round_trips(size: &str, transport: &str) -> FlowRecord {
 #[test]
 fn bytes_wait_for_the_rounds_of_slow_start() {
     let flow = round_trips("102200B", ", timestamps = false, send_buffer = \"1MB\"");
-    assert_eq!(flow.subflows[0].segments_sent, 70);
+    assert_eq!(flow.subflows[0].sending.segments, 70);
     let mean = flow.send_delay_mean.expect("something was sent");
     assert!((mean - 100.0 / 70.0 * 0.2).abs() < 0.001, "{mean}");
     let p95 = flow.send_delay_p95.expect("something was sent").as_secs_f64();
@@ -45,7 +45,7 @@ fn datagrams_wait_for_nothing_and_have_no_order() {
     let record = checked(&text, 1);
     let flow = &record.flows[0];
     assert_eq!((flow.send_delay_mean, flow.send_delay_p95, flow.waiting_for_others), (None, None, None));
-    assert_eq!(flow.subflows[0].segments_received, flow.subflows[0].segments_sent);
+    assert_eq!(flow.subflows[0].segments_received, flow.subflows[0].sending.segments);
 }
 
 /// A capture at the receiver does not see what was lost: the repair of a loss is a late segment, and every copy that
@@ -61,10 +61,10 @@ fn a_capture_at_the_receiver_sees_copies_and_late_segments() {
     };
     // SYN, ACK, and the 30th of 100 data segments.
     let subflow = lost("loss = { kind = \"list\", packets = [32] }");
-    assert_eq!((subflow.segments_sent, subflow.segments_retransmitted), (101, 1));
+    assert_eq!((subflow.sending.segments, subflow.sending.retransmitted), (101, 1));
     assert_eq!((subflow.segments_received, subflow.segments_repeated, subflow.segments_late), (100, 0, 1));
     let subflow = lost("faults = { duplicate = 1.0 }");
-    assert_eq!((subflow.segments_sent, subflow.segments_retransmitted), (100, 0));
+    assert_eq!((subflow.sending.segments, subflow.sending.retransmitted), (100, 0));
     // The flow ends with the last new byte: its copy is still to come.
     assert_eq!((subflow.segments_received, subflow.segments_repeated, subflow.segments_late), (199, 99, 0));
 }

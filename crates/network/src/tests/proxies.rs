@@ -70,7 +70,9 @@ fn a_transfer_passes_a_proxy_byte_by_byte_in_both_directions() {
             assert!(flow.legs.iter().all(|leg| leg.received == Bytes(1_000_000)), "{:?}", flow.legs);
             let held: Vec<bool> = flow.legs.iter().map(|leg| leg.held.is_some()).collect();
             assert_eq!(held, [false, true], "the data sender is no proxy");
-            assert!(flow.legs.iter().all(|leg| leg.srtt_mean < Some(units::Nanos::from_millis(1500))));
+            assert!(
+                flow.legs.iter().all(|leg| leg.sending.srtt_mean < Some(units::Nanos::from_millis(1500)))
+            );
         }
     }
 }
@@ -109,7 +111,7 @@ fn slow_start_over_two_legs_takes_the_rounds_of_the_slower() {
         let flow = upload(", size = \"913240B\"", keys);
         let proxy = format!("handshake = \"{handshake}\"\n{}", tcp(keys));
         let flow = &checked(&split(&proxy, &flow, [&fast(d), &fast(e)]), 1).flows[0];
-        let segments = flow.legs[0].segments_sent;
+        let segments = flow.legs[0].sending.segments;
         // 10 + 20 + 40 + ... segments.
         let rounds = (1..).find(|r| 10 * ((1 << r) - 1) >= segments).expect("some number");
         let opened = if handshake == "late" { 3 * d + 2 * e } else { (2 * e + d).max(3 * d) } as f64;

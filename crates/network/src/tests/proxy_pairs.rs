@@ -84,7 +84,7 @@ fn every_leg_of_a_chain_has_its_series() {
     for leg in &record.flows[0].legs {
         let repeated = of(leg.leg, "retransmitted_segments");
         assert!(repeated.is_sorted(), "leg {}: a counter does not fall", leg.leg);
-        assert_eq!(repeated.last().copied(), Some(leg.segments_retransmitted as f64), "leg {}", leg.leg);
+        assert_eq!(repeated.last().copied(), Some(leg.sending.retransmitted as f64), "leg {}", leg.leg);
         for metric in ["cwnd_bytes", "srtt_s", "throughput_bit_s", "held_bytes"] {
             let samples = of(leg.leg, metric).len();
             assert_eq!(samples > 100, leg.leg > 0, "leg {} {metric}: {samples}", leg.leg);

@@ -227,7 +227,7 @@ fn marks_reach_the_sender() {
     assert!(link(&plain).drops_queue > 3 && link(&plain).marked == 0);
     assert!(link(&ecn).drops_queue == 0 && link(&ecn).marked > 3, "{:?}", link(&ecn));
     assert_eq!(count(&ecn, "mark"), link(&ecn).marked);
-    assert_eq!(ecn.flows[0].subflows[0].segments_retransmitted, 0);
+    assert_eq!(ecn.flows[0].subflows[0].sending.retransmitted, 0);
     assert!(link(&ecn).utilisation > 0.8);
     assert!(link(&ecn).queue_delay_mean.as_secs_f64() < 0.02);
 }

@@ -40,8 +40,8 @@ fn a_bulk_transfer_fills_the_link() {
     let queue = (0..series.len()).filter(|i| series.metric[*i] == "queue_packets").map(|i| series.value[i]);
     assert!((50.0..=100.0).contains(&queue.fold(0.0, f64::max)), "the queue fills and keeps its limit");
     assert_eq!(flow.subflows[0].duplex_link, Some(0));
-    assert!(flow.subflows[0].cwnd_mean > 100_000.0);
-    assert!(flow.subflows[0].wire.as_f64() > flow.subflows[0].sent.as_f64());
+    assert!(flow.subflows[0].sending.cwnd_mean > 100_000.0);
+    assert!(flow.subflows[0].sending.wire.as_f64() > flow.subflows[0].sending.bytes.as_f64());
 }
 
 #[test]

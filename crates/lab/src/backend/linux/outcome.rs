@@ -10,7 +10,7 @@ use emulate::{
 };
 use network::{Interface, NodeId};
 use scenario::model::Scenario;
-use trace::{FlowRecord, Held, Limited, Series, SeriesKey, SubflowRecord};
+use trace::{FlowRecord, Held, Limited, Sending, Series, SeriesKey, SubflowRecord};
 use units::{Bytes, Nanos, SimTime};
 
 use super::translate::link_of;
@@ -224,17 +224,18 @@ impl<'a> Observed<'a> {
             segments_late: 0,
             limited: Limited::default(),
             ofo: Held::default(),
-            sent: last.map_or(Bytes::ZERO, |s| s.payload.sent),
-            wire: Bytes::ZERO,
-            segments_sent: last.map_or(0, |s| u64::from(s.segments.sent)),
-            segments_retransmitted: last.map_or(0, |s| u64::from(s.segments.retransmitted)),
-            timeouts: last.map_or(0, |s| u64::from(s.timeouts)),
-            fast_recoveries: 0,
+            sending: Sending {
+                bytes: last.map_or(Bytes::ZERO, |s| s.payload.sent),
+                segments: last.map_or(0, |s| u64::from(s.segments.sent)),
+                retransmitted: last.map_or(0, |s| u64::from(s.segments.retransmitted)),
+                timeouts: last.map_or(0, |s| u64::from(s.timeouts)),
+                srtt_mean: mean_srtt(&states),
+                cwnd_mean: if states.is_empty() { 0.0 } else { windows / states.len() as f64 },
+                ..Sending::default()
+            },
             reinjected: Bytes::ZERO,
             beyond_window: Bytes::ZERO,
             overflow: Bytes::ZERO,
-            srtt_mean: mean_srtt(&states),
-            cwnd_mean: if states.is_empty() { 0.0 } else { windows / states.len() as f64 },
         }
     }
 
@@ -252,17 +253,10 @@ impl<'a> Observed<'a> {
             segments_late: 0,
             limited: Limited::default(),
             ofo: Held::default(),
-            sent: Bytes(counts.sent_bytes),
-            wire: Bytes::ZERO,
-            segments_sent: counts.sent,
-            segments_retransmitted: 0,
-            timeouts: 0,
-            fast_recoveries: 0,
+            sending: Sending { bytes: Bytes(counts.sent_bytes), segments: counts.sent, ..Sending::default() },
             reinjected: Bytes::ZERO,
             beyond_window: Bytes::ZERO,
             overflow: Bytes::ZERO,
-            srtt_mean: None,
-            cwnd_mean: 0.0,
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! May: add up. May not: leave a figure that the library does not tell at a value that means something.
 
-use trace::{FlowRecord, Held, Histogram, Limited, MessageRecord, SubflowRecord};
-use units::{Bytes, Nanos, SimTime};
+use trace::{FlowRecord, Held, Histogram, Limited, MessageRecord, Sending, SubflowRecord};
+use units::{Bytes, SimTime};
 
 use super::counts::PathCounts;
 use super::driver::AssociationRan;
@@ -78,16 +78,15 @@ fn subflow(number: u32, path: &PathCounts, established: Option<SimTime>) -> Subf
         segments_late: path.late,
         limited: Limited::default(),
         ofo: Held::default(),
-        sent: path.sent,
-        wire: path.wire,
-        segments_sent: path.chunks,
-        segments_retransmitted: path.retransmitted,
-        timeouts: 0,
-        fast_recoveries: 0,
+        sending: Sending {
+            bytes: path.sent,
+            wire: path.wire,
+            segments: path.chunks,
+            retransmitted: path.retransmitted,
+            ..Sending::default()
+        },
         reinjected: Bytes::ZERO,
         beyond_window: Bytes::ZERO,
         overflow: Bytes::ZERO,
-        srtt_mean: None::<Nanos>,
-        cwnd_mean: 0.0,
     }
 }
