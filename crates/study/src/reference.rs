@@ -22,7 +22,7 @@ const STUDIES: &str = "\
 
 <!-- Generated from the key tables of `crates/study`; a test says how to make it anew. -->
 
-A study file is a TOML file. What a study is and does stands on [a page of its own](studies.md). Unknown keys are errors;
+A study file is a TOML file. [A page of its own](studies.md) says what a study is and does. Unknown keys are errors;
 all mistakes are reported at once as `FILE:LINE:COLUMN: KEY`, with the value found, the values allowed and the cure, and
 have the [codes of scenarios](scenario.md#error-codes). Keys of a scenario are dotted and stand in quotes; their values are
 written as in the scenario, and act as after `--set`.
