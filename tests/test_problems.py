@@ -44,13 +44,13 @@ def test_a_correct_proxy_completes_and_nothing_is_told_of_it() -> None:
 
 def test_a_silent_crash_says_what_never_arrived() -> None:
     text = (ROOT / "scenarios" / "geo-split-proxy.toml").read_text(encoding="utf-8") + CRASH
-    # A loss of the upload is under way at 5.2 s, so that the proxy holds what it has acknowledged.
-    at_once = text.replace('at = "10s"', 'at = "5200ms"')
+    # A loss of the upload is under way at 6.5 s, so that the proxy holds what it has acknowledged.
+    at_once = text.replace('at = "10s"', 'at = "6500ms"')
     told = problems(rw.Scenario.parse(at_once, "crash.toml").run([1]))
     lost = "kB that the proxy at gateway had acknowledged never arrived, in 1 of 1 replications: "
-    crash = "the proxy at gateway crashed at 5200ms"
+    crash = "the proxy at gateway crashed at 6500ms"
     assert any(line.startswith("download: did not complete in 1 of 1 replications: nothing") for line in told)
-    assert any(line.startswith("upload: 1.45 ") and line.endswith(lost + crash) for line in told), told
+    assert any(line.startswith("upload: 2.9 ") and line.endswith(lost + crash) for line in told), told
     assert any(line.startswith(f"download: {crash}; nothing arrived") for line in told)
     # A transfer that was over before is not told of it.
     early = rw.Scenario.parse(text.replace('size = "2MB"', 'size = "200kB"'), "crash.toml")
