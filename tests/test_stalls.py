@@ -61,7 +61,7 @@ def test_the_longest_stall_is_a_column_where_a_path_goes_down(ropewalk: Ropewalk
         row = next(line for line in rows.splitlines() if line.startswith(" down@a "))
         assert float(row.split()[2].partition("±")[0]) == pytest.approx(found["down@a"].mean, rel=0.01)
     file.write_text(OUTAGE.partition("[[event]]")[0])
-    assert "stall" not in ropewalk("run", file).stdout
+    assert "stall" not in ropewalk("run", file).stdout.replace(str(file), "FILE")
 
 
 def test_what_came_late_is_told_on_a_narrow_terminal(tmp_path: Path) -> None:
