@@ -54,7 +54,16 @@ def test_characters_of_others_are_question_marks(tmp_path: Path) -> None:
 def test_other_signals_end_a_run_as_ctrl_c_does(tmp_path: Path, number: int, code: int) -> None:
     (tmp_path / "endless.toml").write_text(ENDLESS, encoding="utf-8")
     out = tmp_path / "out"
-    command = [str(COMMAND), "run", str(tmp_path / "endless.toml"), "--out", str(out)]
+    # Tests under `nohup` ignore SIGHUP, and so would the command.
+    command = [
+        "env",
+        "--default-signal=HUP",
+        str(COMMAND),
+        "run",
+        str(tmp_path / "endless.toml"),
+        "--out",
+        str(out),
+    ]
     told, stdout, stderr = interrupt(command, out, number)
     assert (told, stdout, stderr.splitlines()[-1]) == (code, "", "terminated")
     assert not list(out.iterdir())
