@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from ropewalk import quantities
 from ropewalk.quantities import BITS_PER_S, LIMITS, SECONDS
@@ -26,21 +26,11 @@ IN_MEMORY = 0.62
 
 
 def quantity(value: object) -> float | None:
-    """A quantity in seconds, bit/s, bytes or packets; None of a model or a word such as `unlimited`.
-
-    Of a value that each seed draws the least.
-    """
-    if is_drawn(value):
-        value = value["from"]
+    """A quantity in seconds, bit/s, bytes or packets; None of a model or a word such as `unlimited`."""
     try:
         return quantities.quantity(value, UNITS) if isinstance(value, str) else None
     except ValueError:
         return None
-
-
-def is_drawn(value: object) -> TypeGuard[dict[str, object]]:
-    """Each seed draws the value between two bounds."""
-    return isinstance(value, dict) and "draw" in value
 
 
 def kind(value: object) -> str:

@@ -58,10 +58,7 @@ pub fn chunks(bytes: &[u8]) {
                 while end.announce().is_some() {}
             }
             3 => now += Nanos(u64::from(input.byte()) * 5_000_000),
-            4 | 5 => {
-                now = now.max(end.next_deadline().min(now + Nanos::from_secs(120)));
-                end.on_timeout(now);
-            }
+            4 | 5 => play::expire(&mut end, &mut now),
             6 => match input.below(6) {
                 0 => {
                     end.close();
@@ -78,11 +75,7 @@ pub fn chunks(bytes: &[u8]) {
                 end.on_packet(now, &packet);
             }
         }
-        if end.next_deadline() <= now {
-            end.on_timeout(now);
-        }
-        play::poll(&mut end, now, &mut |packet| note(packet, &mut seen));
-        play::look(&end, &mut now);
+        play::end_turn(&mut end, &mut now, &mut |packet| note(packet, &mut seen));
     }
 }
 

@@ -62,21 +62,14 @@ pub fn packets(bytes: &[u8]) {
                 end.read(now, bytes);
             }
             2 => now += Nanos(u64::from(input.byte()) * 5_000_000),
-            3 | 4 => {
-                now = now.max(end.next_deadline().min(now + Nanos::from_secs(120)));
-                end.on_timeout(now);
-            }
+            3 | 4 => play::expire(&mut end, &mut now),
             5 => closed |= act(&mut end, now, &mut input),
             _ => {
                 let packet = packet(&mut input, now, &seen);
                 end.on_packet(now, &packet);
             }
         }
-        if end.next_deadline() <= now {
-            end.on_timeout(now);
-        }
-        play::poll(&mut end, now, &mut |packet| note(packet, &mut seen));
-        play::look(&end, &mut now);
+        play::end_turn(&mut end, &mut now, &mut |packet| note(packet, &mut seen));
     }
 }
 

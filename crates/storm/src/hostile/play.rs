@@ -20,8 +20,23 @@ pub(super) fn poll(end: &mut Connection, now: SimTime, note: &mut dyn FnMut(&Pac
     }
 }
 
+/// Waits for the next timer, two minutes at most, and lets it expire.
+pub(super) fn expire(end: &mut Connection, now: &mut SimTime) {
+    *now = (*now).max(end.next_deadline().min(*now + Nanos::from_secs(120)));
+    end.on_timeout(*now);
+}
+
+/// Ends a turn: lets timers expire that are due, takes what is sent, and looks at the connection.
+pub(super) fn end_turn(end: &mut Connection, now: &mut SimTime, note: &mut dyn FnMut(&Packet)) {
+    if end.next_deadline() <= *now {
+        end.on_timeout(*now);
+    }
+    poll(end, *now, note);
+    look(end, now);
+}
+
 /// Looks at all that a recorder looks at.
-pub(super) fn look(end: &Connection, now: &mut SimTime) {
+fn look(end: &Connection, now: &mut SimTime) {
     let _ = (
         end.delivered(),
         end.acked(),
