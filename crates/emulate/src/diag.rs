@@ -79,7 +79,7 @@ pub struct PayloadCounts {
     pub acked: Bytes,
 }
 
-/// Segments with payload that a TCP socket has counted.
+/// Segments that a TCP socket has counted: those with payload, and those that acknowledge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SegmentCounts {
     /// Sent, retransmissions included.

@@ -1,6 +1,6 @@
 //! Columns from rows: one line per column of a table.
 
-use trace::{Data, LIMITS, Table, TableBuilder, TableSpec};
+use trace::{Data, LIMITS, Sending, Table, TableBuilder, TableSpec};
 
 /// A table in the making over rows of one type.
 pub(super) struct Columns<'r, T> {
@@ -22,6 +22,16 @@ impl<'r, T> Columns<'r, T> {
     pub(super) fn optional(self, name: &str, value: impl Fn(&'r T) -> Option<u64>) -> Self {
         let data = Data::OptionalInteger(self.rows.iter().map(value).collect());
         self.column(name, data)
+    }
+
+    /// The columns of the end that sends, alike in the tables of subflows and of legs.
+    pub(super) fn sending(self, of: impl Fn(&'r T) -> &'r Sending) -> Self {
+        self.integer("bytes_sent", |r| of(r).bytes.0)
+            .integer("wire_bytes", |r| of(r).wire.0)
+            .integer("segments_sent", |r| of(r).segments)
+            .integer("retransmitted_segments", |r| of(r).retransmitted)
+            .integer("timeouts", |r| of(r).timeouts)
+            .integer("fast_recoveries", |r| of(r).fast_recoveries)
     }
 
     pub(super) fn real(self, name: &str, value: impl Fn(&'r T) -> Option<f64>) -> Self {
