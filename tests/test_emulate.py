@@ -400,5 +400,5 @@ def test_a_machine_that_permits_nothing_says_what_is_missing(without: str, cause
     if not found.stdout:
         pytest.skip(found.stderr)
     assert "this machine does not permit network namespaces with TUN devices: " in found.stderr
-    assert f"{cause}" in found.stderr.partition("\n  fix: ")[0]
+    assert cause in found.stderr.partition("\n  fix: ")[0]
     assert cause in found.stdout.partition("scenarios cannot run on it: ")[2]
