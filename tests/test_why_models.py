@@ -1,5 +1,7 @@
 """Models of a link that `ropewalk why` changes: outages, other losses, packets that overtake each other."""
 
+from pathlib import Path
+
 import pytest
 
 import ropewalk as rw
@@ -100,6 +102,38 @@ def test_a_rate_of_zero_in_a_list_of_both_directions_is_an_outage(rate: str, rai
     for way in Facts.of(scenario.override(settings)).flows[0].data:
         assert way.settings["rate"][0] == "20Mbit/s"
         assert way.settings["rate"][1]["rates"] == raised
+
+
+def test_a_measured_rate_of_zero_is_an_outage_if_it_lasts_longer_than_a_timer(tmp_path: Path) -> None:
+    # 0 for 50 ms, which no timer notices, and for 2 s.
+    (tmp_path / "lte.csv").write_text("time_s,rate_Mbit/s\n0,18\n1,0\n1.05,20\n2,0\n4,12.3456789\n")
+    scenario, _ = scenario_with(rate=f"{{ kind = 'series', file = '{tmp_path / 'lte.csv'}' }}")
+    facts = Facts.of(scenario)
+    [flow] = facts.flows
+    assert outages(facts, flow) == ["sat.down and sat.up (rate 0 at times, up to 2 s long)"]
+    [settings] = without_outages(facts, flow)
+    edges = [0.0, 1.0, 1.05, 2.0, 4.0, 5.0]
+    before = scenario.capacity("sat.down", edges)
+    after = scenario.override(settings).capacity("sat.down", edges)
+    # Whole bits per second are what a scenario takes.
+    assert [round(one / 1e3) for one in after[:3] + after[4:]] == [
+        round(one / 1e3) for one in before[:3] + before[4:]
+    ]
+    assert before[3] == 0
+    assert 12.4e6 < after[3] < 20e6
+
+
+def test_a_trace_of_opportunities_with_a_gap_is_an_outage(tmp_path: Path) -> None:
+    trace = tmp_path / "lte.down"
+    trace.write_text("".join(f"{ms}\n" for ms in range(1, 5001) if not 1000 < ms <= 3000))
+    scenario, _ = scenario_with(rate=f"{{ kind = 'opportunities', file = '{trace}' }}")
+    facts = Facts.of(scenario)
+    [flow] = facts.flows
+    assert outages(facts, flow) == ["sat.down and sat.up (rate 0 at times, up to 2 s long)"]
+    [settings] = without_outages(facts, flow)
+    assert min(scenario.override(settings).capacity("sat.down", [1.1, 2.9, 3.1])) == pytest.approx(
+        12e6, rel=0.01
+    )
 
 
 def test_packets_overtake_each_other_by_faults_and_by_delays() -> None:

@@ -192,6 +192,7 @@ def _proxies(document: dict[str, Any]) -> tuple[Proxy, ...]:
 class Facts:
     """A scenario with every default filled in."""
 
+    scenario: Scenario
     flows: tuple[Flow, ...]
     events: tuple[dict[str, Any], ...]
     duration_s: float
@@ -207,7 +208,7 @@ class Facts:
         proxies = _proxies(document)
         flows = tuple(_flow(flow, edges, proxies) for flow in document["flow"] if flow.get("count", 1) > 0)
         spreads = document.get("routing", {}).get("ecmp") == "packet"
-        return cls(flows, tuple(document.get("event", [])), scenario.duration_s, proxies, spreads)
+        return cls(scenario, flows, tuple(document.get("event", [])), scenario.duration_s, proxies, spreads)
 
     def proxies_of(self, flow: Flow) -> list[Proxy]:
         """The proxies that may have a part in a flow."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import TYPE_CHECKING, Any
 
 from ropewalk.facts import kind, quantity
 from ropewalk.numbers import figure, percent
-from ropewalk.why.models import NEARLY_ALL, changes, fades, models, without_fades
+from ropewalk.scenario import toml_value
+from ropewalk.why.models import NEARLY_ALL, SHORTEST_S, changes, fades, models, without_fades
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,13 +63,16 @@ def outages(facts: Facts, flow: Flow) -> list[str]:
             found.append(f"{flow.name} loses {event['do']['leave']} at {at}")
     alike: dict[str, list[str]] = {}
     for way in (*flow.data, *flow.acks):
-        for words in _of_models(way):
+        for words in _of_models(facts, way):
             alike.setdefault(words, []).append(way.name)
     return [*found, *(f"{' and '.join(names)} ({words})" for words, names in alike.items())]
 
 
-def _of_models(way: Way) -> Iterator[str]:
+def _of_models(facts: Facts, way: Way) -> Iterator[str]:
     """Outages of the models of a direction, in words."""
+    if spans := _measured_zeros(facts, way):
+        longest = max(end - start for start, end in spans) * _bin_s(facts)
+        yield f"rate 0 at times, up to {figure(longest)} s long"
     for outage in _handovers(way):
         yield f"for {outage} at each hand-over"
     if changes(way, "rate", _without_zeros):
@@ -81,6 +87,7 @@ def without_outages(facts: Facts, flow: Flow) -> Iterator[tuple[Setting, ...]]:
     for way in (*flow.data, *flow.acks):
         ways += changes(way, "delay", _without_handovers)
         ways += changes(way, "rate", _without_zeros)
+        ways += _without_measured_zeros(facts, way)
         ways += without_fades(way)
     stayed = list(ways)
     moved = list(ways)
@@ -132,6 +139,56 @@ def _without_zeros(model: Model) -> Options | None:
             last = one
         raised.append(one if quantity(one) else last)
     return {"rates": raised}
+
+
+MEASURED = {"series", "opportunities"}
+"""Models that replay a rate from a file."""
+BINS = 10_000
+"""At most so many, of which none is shorter than this part of the least outage."""
+BINS_OF_AN_OUTAGE = 4
+
+
+def _bin_s(facts: Facts) -> float:
+    """Length of the bins in which a measured rate is looked at, s."""
+    return max(SHORTEST_S / BINS_OF_AN_OUTAGE, facts.duration_s / BINS)
+
+
+def _measured(facts: Facts, way: Way) -> list[float]:
+    """Mean rates of a direction that replays a file, bit/s, one for each bin; empty for other models."""
+    found = [kind(one) for one in models(way, "rate") if quantity(one) is None]
+    if not found or not MEASURED.issuperset(found):
+        return []
+    length = _bin_s(facts)
+    edges = [number * length for number in range(math.ceil(facts.duration_s / length) + 1)]
+    return facts.scenario.capacity(way.name, edges)
+
+
+def _measured_zeros(facts: Facts, way: Way) -> list[tuple[int, int]]:
+    """Bins from and to which a measured rate is 0 for long enough that a timer runs out."""
+    rates = _measured(facts, way)
+    if not any(rates):
+        return []
+    ends = [number for number, rate in enumerate([*rates, 1.0]) if rate]
+    spans = [(before + 1, end) for before, end in itertools.pairwise([-1, *ends])]
+    return [(start, end) for start, end in spans if (end - start) * _bin_s(facts) >= SHORTEST_S]
+
+
+def _without_measured_zeros(facts: Facts, way: Way) -> tuple[Setting, ...]:
+    """The measured rate in steps, with the mean of the other times where it was 0 for long."""
+    spans = _measured_zeros(facts, way)
+    if not spans:
+        return ()
+    rates = _measured(facts, way)
+    down = {number for span in spans for number in range(*span)}
+    mean = math.fsum(rates) / (len(rates) - len(down))
+    filled = [mean if number in down else rate for number, rate in enumerate(rates)]
+    changed = [number for number, rate in enumerate(filled) if number == 0 or rate != filled[number - 1]]
+    steps = {
+        "kind": "steps",
+        "times": [f"{number * _bin_s(facts):.9g}s" for number in changed],
+        "rates": [f"{round(filled[number])}bit/s" for number in changed],
+    }
+    return ((f"{way.key}.rate", toml_value(steps)),)
 
 
 def sooner(facts: Facts, flow: Flow) -> Iterator[dict[str, object]]:

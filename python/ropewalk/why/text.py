@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LEAST = 0.005
 """Smaller shares of the time are not printed."""
+LONGEST = 200
+"""Characters of a setting that stands in a sentence."""
 WIDTH = 100
 """Characters of a line where no terminal says otherwise."""
 
@@ -119,11 +121,19 @@ def _reason(number: int, reason: Reason, width: int) -> list[str]:
     nothing = "No change that was tried helps against it."
     if reason.without is not None:
         nothing = "No setting that was tried makes up for it."
-        changed = " ".join(typed(reason.without.settings))
-        found += _wrapped(f"Without it ({changed}): {told(reason.without)}.", width, 5)
+        found += _wrapped(f"Without it ({_changed(reason.without)}): {told(reason.without)}.", width, 5)
     if not reason.cures and reason.cause not in {"capacity", "application"}:
         found += _wrapped(nothing, width, 5)
     return found
+
+
+def _changed(cure: Cure) -> str:
+    """The settings in a sentence, without the values of a measured rate: those are thousands."""
+    keys = typed(cure.settings)
+    if all(len(key) <= LONGEST for key in keys):
+        return " ".join(keys)
+    names = " and ".join(key for key, _ in cure.settings)
+    return f"with other values of {names}, which --json has whole"
 
 
 _UNIT = re.compile(r"(?<=\d) (?=(?:%|[kM]?bit/s|m?s|[kM]B|times)\b|%)")
