@@ -274,6 +274,21 @@ pub fn fitting(dice: &mut Dice, algorithm: &str, table: &mut Map<String, Value>,
             put("rates", list(&mut |dice, _| rate(dice, spread)));
             put("repeat", nanos(spread.time));
         }
+        // Stations anywhere on Earth share a satellite in one of ten scenarios; without one no packet travels.
+        "walker" | "sgp4" if dice.chance(0.9) => {
+            let place = |table: &Map<String, Value>, key: &str| {
+                table.get(key).and_then(Value::as_f64).unwrap_or_default()
+            };
+            let (latitude, longitude) = (place(table, "terminal_lat"), place(table, "terminal_lon"));
+            table.insert(
+                "gateway_lat".into(),
+                json!((latitude + 10.0 * dice.share() - 5.0).clamp(-90.0, 90.0)),
+            );
+            table.insert(
+                "gateway_lon".into(),
+                json!((longitude + 10.0 * dice.share() - 5.0).clamp(-180.0, 360.0)),
+            );
+        }
         "http" if dice.chance(0.5) => {
             put("page", "custom".into());
             put("main", size(dice, spread));
