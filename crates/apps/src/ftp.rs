@@ -70,7 +70,7 @@ impl Ftp {
     }
 
     fn ask(&mut self, ctx: &mut dyn AppContext) {
-        debug_assert!(!self.waiting, "a request before the file of the one before");
+        debug_assert!(!self.waiting, "a request while a file is on its way");
         self.left -= 1;
         self.asked = ctx.now();
         self.waiting = true;

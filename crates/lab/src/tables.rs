@@ -18,7 +18,7 @@ use crate::replication::Variant;
 use flows::FlowRow;
 
 /// All tables, with the columns that are `measured`. `replications` holds, seed after seed, one replication per variant
-/// in the order of the `variants` of that seed, or of those that all seeds share.
+/// in the order of `variants`, which has one list per seed or one list for all.
 pub(crate) fn all(
     measured: Measured,
     scenario: &Scenario,
@@ -72,7 +72,7 @@ impl<'a> OneSeed<'a> {
         self.of_seed[0].record.seed
     }
 
-    /// The baselines of one flow, with what became of them.
+    /// The baselines of one flow and their replications.
     fn baselines(&self, flow: usize) -> impl Iterator<Item = (&'a Variant<'a>, &'a Replication)> + use<'a> {
         let pairs = self.variants.iter().zip(self.of_seed);
         pairs.filter(move |(variant, _)| variant.baseline.as_ref().is_some_and(|b| b.flow == flow))

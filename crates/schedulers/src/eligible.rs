@@ -1,4 +1,4 @@
-//! Which subflows may take the segment that is to be placed: the part of the contract that all schedulers share.
+//! The subflows that may carry the next segment: the part of the contract that all schedulers share.
 //!
 //! Source: the selection of the out-of-tree MPTCP of Linux (v0.9x). A reinjected segment goes to a subflow that has
 //! not carried it yet, and waits for one that has no room now; once all have carried it, any will do.
@@ -23,7 +23,7 @@ pub(crate) fn best<'a>(
 ) -> Option<Indexed<'a>> {
     let scored = subflows.map(|candidate| (score(candidate.1), candidate));
     let best = scored.reduce(|best, next| if next.0 > best.0 { next } else { best });
-    debug_assert!(best.is_none_or(|(score, _)| !score.is_nan()), "a score is no number");
+    debug_assert!(best.is_none_or(|(score, _)| !score.is_nan()), "a score is NaN");
     best.map(|(_, candidate)| candidate)
 }
 
@@ -32,19 +32,19 @@ pub(crate) fn best<'a>(
 pub(crate) enum Contest<'a> {
     /// No subflow has room.
     Full,
-    /// The fastest has room, or there is nothing to wait for: this one it is.
+    /// The fastest has room, or waiting for it is useless: send on this one.
     Settled(usize),
     /// `fast` is full and will have room again; `slow` is the fastest that has room now.
     Open { fast: Indexed<'a>, slow: Indexed<'a> },
 }
 
-/// The subflows of one decision, backup and carried ones sorted out.
+/// The subflows of one decision, without backup subflows and those that have carried the data where others remain.
 #[derive(Clone, Copy, Debug)]
 pub struct Eligible<'a> {
     subflows: &'a [SubflowView],
     /// Backup subflows count only where no other is usable.
     backups: bool,
-    /// Some subflow in question has not carried the data: those that have are passed over.
+    /// At least one has not carried the data: those that have are passed over.
     fresh: bool,
 }
 
@@ -73,8 +73,9 @@ impl<'a> Eligible<'a> {
         self.usable().filter(|(_, s)| s.available)
     }
 
-    /// The fastest against the one that minRTT would take. To wait for a subflow that has nothing to be acknowledged
-    /// could be for ever, and without round-trip samples nothing can be estimated: both are settled as minRTT would.
+    /// The fastest against the one that minRTT would take. A subflow without
+    /// data in flight receives no ACK to wait for, and without round-trip samples nothing can be estimated: in both cases
+    /// the choice is that of minRTT.
     pub(crate) fn contest(self) -> Contest<'a> {
         let (Some(fast), Some(slow)) = (fastest(self.usable()), fastest(self.available())) else {
             return Contest::Full;

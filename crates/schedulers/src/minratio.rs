@@ -1,12 +1,13 @@
 //! minRatio: the default scheduler of the kernel. A burst goes to the subflow whose send buffer will be empty first.
 //!
 //! Source: Linux 5.17 to 6.x, `mptcp_subflow_get_send` in net/mptcp/protocol.c; `kernel = "5.15"`: Linux 5.15. Units:
-//! bytes, bytes per second. wmem is what the send buffer of a subflow holds, sent and not acknowledged as well as not
-//! yet sent, with the overhead of its socket buffers where that is known; no congestion window is looked at, segments queue on the subflow.
+//! bytes, bytes per second. wmem is the content of the send buffer of a subflow, data sent and not acknowledged as well
+//! as data not yet sent, with the overhead of its socket buffers where that is known. The congestion window plays no
+//! part: segments queue on the subflow.
 //! ```text
 //! linger = wmem / avg_pacing,  the smallest of the usable subflows;  wait if its send buffer is full
-//! burst = min(65428, free part of the send window):  the same subflow until it was given that, in whole fragments, or all
-//! that waits: later writes are asked about anew
+//! burst = min(65428, free part of the send window):  the same subflow until it has that many bytes, in whole fragments,
+//! or all data that waits; data written later begins a new burst
 //! avg_pacing = (avg_pacing wmem + pacing burst) / (burst + wmem),  at first the pacing rate
 //! ```
 //! The comment in the kernel calls it the ratio of wmem to wspace, and papers repeat it (see `minratio_thesis`).
@@ -60,7 +61,7 @@ impl MinRatio {
         Self { instantaneous, ..Self::default() }
     }
 
-    /// A subflow without round-trip time is new at its index.
+    /// Averages of new subflows begin with their pacing rate. One without a round-trip sample is new at its index.
     fn observe(&mut self, subflows: &[SubflowView]) {
         if self.averages.len() < subflows.len() {
             self.averages.resize(subflows.len(), 0);
@@ -74,7 +75,7 @@ impl MinRatio {
         }
     }
 
-    /// Seconds until what it holds is gone; `None`: it does not move at all.
+    /// Seconds until the send buffer is empty; `None`: its rate is 0.
     fn linger(&self, (index, subflow): Indexed<'_>) -> Option<f64> {
         let Some(now) = pacing(subflow) else { return Some(0.0) };
         let rate = if self.instantaneous { now } else { self.averages[index] };
@@ -86,12 +87,12 @@ impl MinRatio {
         moving.reduce(|least, next| if next.0 < least.0 { next } else { least }).map(|(_, c)| c)
     }
 
-    /// The send buffer takes more.
+    /// True if the send buffer has room.
     fn has_memory(&self, subflow: &SubflowView) -> bool {
         if self.instantaneous { subflow.has_queue_room() } else { subflow.has_memory() }
     }
 
-    /// May the burst go on where it is?
+    /// True if the burst goes on on the same subflow.
     fn sticks(&self, eligible: Eligible<'_>) -> bool {
         self.burst > 0 && eligible.usable().any(|(index, s)| index == self.last && self.has_memory(s))
     }
@@ -133,7 +134,7 @@ fn pacing(subflow: &SubflowView) -> Option<u64> {
     subflow.pacing_rate.map(|rate| rate.0 / 8)
 }
 
-/// In integers, as the kernel does.
+/// Mean of two rates, weighted by bytes, in integers as in the kernel.
 fn averaged(average: u64, wmem: u64, rate: u64, burst: u64) -> u64 {
     let [average, wmem, rate, burst] = [average, wmem, rate, burst].map(u128::from);
     let mean = (average * wmem + rate * burst) / (burst + wmem);
@@ -273,7 +274,7 @@ mod tests {
         assert_eq!(
             pick(&mut new, &[paced(fast, 100_000), slow]),
             Decision::Send(0),
-            "on the average it is not"
+            "the averaged rate has not fallen as far"
         );
         let closed = SubflowView { send_window: Bytes::ZERO, ..fast };
         assert_eq!(pick(&mut MinRatio::new(true), &[closed, slow]), Decision::Send(1));

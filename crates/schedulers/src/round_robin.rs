@@ -1,7 +1,7 @@
 //! Round robin: the subflows take turns, `num_segments` each.
 //!
 //! Source: the "roundrobin" scheduler of the out-of-tree MPTCP of Linux (v0.9x). Units: segments. A subflow that has
-//! used up its quota sits out until the round is over; among the others the lowest index is next. With `cwnd_limited` a
+//! used up its quota is left out until the round is over; among the others the lowest index is next. With `cwnd_limited` a
 //! subflow without room is skipped and the round ends when every available subflow has used its quota; without it
 //! the round waits for the subflow, and shares are equal.
 
@@ -84,12 +84,12 @@ pub(crate) enum Turn {
 }
 
 impl Turn {
-    /// In a fresh round no quota is used: it is never over while a subflow is eligible.
+    /// Decision of a new round, in which no quota is used: it does not end while a subflow is eligible.
     pub fn decision(self) -> Decision {
         match self {
             Self::Of(decision) => decision,
             Self::Over => {
-                debug_assert!(false, "a fresh round is over");
+                debug_assert!(false, "a new round has ended before its first segment");
                 Decision::Wait
             }
         }

@@ -1,4 +1,4 @@
-//! The kinds of files that are read here: their JSON Schemas and reference pages.
+//! JSON Schemas and reference pages of the files that this crate reads.
 
 use document::keys::{Kind, Scalar};
 use document::reference::{put, sections};
@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::keys::STUDY;
 use crate::reproduction::{CLAIMS, FIGURES, QUANTITIES, QUANTITY, REPRODUCTION};
 
-/// A kind of file by its name, with what its top level is.
+/// Kinds of files: name and top-level keys.
 const KINDS: [(&str, Kind); 5] = [
     ("study", Kind::Table(&STUDY)),
     ("reproduction", Kind::Table(&REPRODUCTION)),

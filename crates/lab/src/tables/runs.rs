@@ -7,7 +7,7 @@ use units::Nanos;
 use super::OneSeed;
 use super::column::Columns;
 
-/// One row per seed; the work of its baselines is counted in.
+/// One row per seed. Events and packet hops include those of its baselines.
 pub(super) fn runs(seeds: &[OneSeed<'_>]) -> Table {
     Columns::new(&metrics::RUNS, seeds)
         .integer("run", OneSeed::seed)
@@ -23,7 +23,7 @@ struct LinkRow<'a> {
     record: &'a LinkRecord,
 }
 
-/// One row per link direction and seed, of the scenario itself.
+/// One row per link direction and seed; baselines have none.
 pub(super) fn links(scenario: &Scenario, seeds: &[OneSeed<'_>]) -> Table {
     let names = || scenario.duplex_links.iter().flat_map(|link| &link.directions).map(|d| d.name.as_str());
     let rows: Vec<LinkRow<'_>> = seeds

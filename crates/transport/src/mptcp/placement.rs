@@ -1,4 +1,4 @@
-//! Which subflow carries which data: the scheduler is asked, and its answer is carried out.
+//! Placement of data on subflows: asks the scheduler and carries out its answer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(super) struct Placement {
     skips_views: bool,
     /// Known while the window is full, until the Data ACK moves or the data is sent again.
     head: Option<Head>,
-    /// A subflow has been acknowledged something since the scheduler was last asked about its queue.
+    /// Data of a subflow has been acknowledged since the scheduler last judged the queued data.
     acked_since: bool,
 }
 
@@ -58,7 +58,7 @@ impl Placement {
         self.needs
     }
 
-    /// A subflow has been acknowledged something.
+    /// Data of a subflow has been acknowledged.
     #[inline]
     pub(super) fn note_ack(&mut self) {
         self.acked_since = true;
@@ -69,8 +69,8 @@ impl Placement {
         self.scheduler.gauges(report);
     }
 
-    /// Before subflows send what is queued on them: what must be sent again goes first, and what was never sent may
-    /// be placed anew. Returns the subflow that was given something.
+    /// Runs before subflows send their queued data: reinjections go first, and queued data that was never sent may be
+    /// placed anew. Returns the subflow that received data.
     pub(super) fn schedule_ahead(
         &mut self,
         now: SimTime,
@@ -201,7 +201,7 @@ impl Placement {
         Some(Some(i))
     }
 
-    /// Nothing new may leave: copies of old data may, and the oldest segment may go elsewhere as well.
+    /// No new data may be sent; copies of old data may be, and the oldest segment may be repeated on another subflow.
     fn place_without_new(
         &mut self,
         now: SimTime,
@@ -245,7 +245,7 @@ impl Placement {
     }
 
     /// Finds the subflows that carry the oldest segment. This is needed at every ACK while the window is full, and
-    /// changes only with the Data ACK and with what is given a second time.
+    /// the answer changes only when the Data ACK moves or data is sent again.
     fn find_head(&mut self, send: &SendSide, subflows: &Subflows) {
         let una = send.una();
         if self.head.is_some_and(|head| head.data.start == una) {
@@ -285,7 +285,7 @@ impl Placement {
         self.head = None;
     }
 
-    /// For each of a set the next stretch that others were given and it was not. Returns the first of them.
+    /// Gives each subflow of a set the next stretch of data that only others have carried. Returns the first subflow.
     fn copy(&mut self, set: SubflowSet, send: &SendSide, subflows: &mut Subflows) -> Option<usize> {
         for i in set.iter() {
             let Some(subflow) = subflows.get_mut(i) else { continue };
@@ -343,7 +343,7 @@ impl Placement {
         subflows: &mut Subflows,
     ) -> Option<usize> {
         let (targets, mss) = (subflows.views().targets(), send.mss());
-        // Each subflow repeats what it carries: a stretch that all in question carry is looked after.
+        // Each subflow retransmits the data that it carries: a stretch that all targets carry needs no reinjection.
         let looked_after =
             |r: &QueuedData| !targets.is_empty() && !r.is_unsent() && targets.minus(r.carriers()).is_empty();
         send.reinject_mut().forget(looked_after);
@@ -404,7 +404,7 @@ impl Placement {
         Some(i)
     }
 
-    /// Places what is queued and was never sent anew if the scheduler would split it otherwise today.
+    /// Takes queued data that was never sent back, to be placed anew, if the scheduler would now divide it differently.
     fn redistribute(&mut self, now: SimTime, send: &mut SendSide, subflows: &mut Subflows) {
         subflows.freshen_views(send.quantum());
         let connection =
@@ -418,9 +418,9 @@ impl Placement {
         }
     }
 
-    /// Queues everything outstanding on subflow `i` for the others; as the kernel has it, all that lacks its Data ACK.
+    /// Queues the outstanding data of subflow `i` for the others; as in the kernel, all data without a Data ACK.
     pub(super) fn reinject(&mut self, i: usize, send: &mut SendSide, subflows: &mut Subflows) {
-        // Where every subflow carries everything the others will carry this too.
+        // Every subflow carries all data: the others carry this, too.
         if self.needs.copies {
             return;
         }
@@ -431,8 +431,8 @@ impl Placement {
         if self.config.reinjection == Reinjection::Upstream
             && matches!(self.config.reinject_on, ReinjectOn::Scheduler | ReinjectOn::SamePath)
         {
-            // The kernel repeats the data of the only subflow here, too. Its stream would then not be that of the data, which an end that
-            // becomes plain TCP takes it for.
+            // The kernel repeats the data of an only subflow as well. Its bytes would then not be the stream of data any
+            // more, and an end that falls back to TCP would deliver them as that stream.
             if !may_repeat(subflows) {
                 return;
             }
@@ -529,7 +529,7 @@ fn take_back(i: usize, send: &mut SendSide, subflows: &mut Subflows) {
     }
 }
 
-/// Notes which others carry what is queued, original or copy: there it is not sent a third time.
+/// Notes for queued data the subflows that carry it, as original or as copy: it is not sent there again.
 fn note_carriers(send: &mut SendSide, subflows: &Subflows) {
     for (j, subflow) in subflows.enumerate().filter(|(_, s)| s.is_alive()) {
         for data in subflow.sent_data() {

@@ -1,7 +1,7 @@
 //! Settings of TCP for the kernel: those of a namespace, and those of a socket.
 //!
-//! The model is taken apart field by field: a new key does not compile here before it is translated, is what the
-//! kernel does anyway, or is refused.
+//! Each struct of the model is taken apart without `..`: code for a new key compiles only after the key is translated,
+//! refused, or ignored because the kernel behaves so anyway.
 
 use congestion::{Congestion, Growth, SsthreshFrom};
 use registry::{OptionValue, Options};
@@ -31,7 +31,7 @@ pub(super) struct Shared {
     pub(super) settings: Vec<(&'static str, String)>,
     /// Largest IP packet.
     pub(super) mtu: u32,
-    /// Bytes that links charge beside it.
+    /// Bytes that links add to each packet.
     pub(super) overhead: Bytes,
 }
 
@@ -157,7 +157,7 @@ fn buffer_sizes(
     buffers: BufferConfig,
     refused: &mut Refusals,
 ) -> (Option<u32>, [(&'static str, String); 2]) {
-    // The memory of a segment is that of the kernel which runs; what a scenario says of it is for the simulator.
+    // The running kernel decides how much memory a segment takes; the value of the scenario is for the simulator.
     let BufferConfig {
         receive_buffer,
         receive_buffer_max,
@@ -184,7 +184,7 @@ fn buffer_sizes(
     (fixed, sizes)
 }
 
-/// The kernel's name of a congestion control, if it has it with these options.
+/// Name of a congestion control in the kernel; `None` if the kernel does not have it with these options.
 pub(super) fn congestion(choice: &Choice<Congestion>) -> Option<&'static str> {
     if CONTROLS.contains(&choice.name()) {
         // The programs of deploy/bpf have the defaults.

@@ -1,4 +1,4 @@
-//! The reassembly queue: which sequence numbers have arrived, and the SACK blocks that tell it (RFC 2018, RFC 2883).
+//! The reassembly queue: the sequence numbers that have arrived, and the SACK blocks that report them (RFC 2018, RFC 2883).
 
 use units::Bytes;
 

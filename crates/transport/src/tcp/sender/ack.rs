@@ -24,8 +24,8 @@ struct AckKind {
 }
 
 impl Sender {
-    /// Takes in the acknowledgement fields of `segment`, and what it says beyond TCP. Returns true if it acknowledged
-    /// new bytes.
+    /// Processes the acknowledgement fields of `segment` and the signal of a protocol for space links beside it. Returns
+    /// true if they acknowledge new bytes.
     #[inline(always)]
     pub fn on_ack(
         &mut self,
@@ -204,7 +204,7 @@ impl Sender {
             && !window_update
     }
 
-    /// With the advertised window and what a controller may have asked for.
+    /// [`Self::describe`], with the advertised window and, where the congestion control needs it, the delivery rate.
     pub(super) fn describe_fully(
         &mut self,
         now: SimTime,
@@ -221,7 +221,7 @@ impl Sender {
         ack
     }
 
-    /// A controller that owns the whole window is told of each ACK when all else has been decided.
+    /// Passes each ACK to a congestion control that sets the whole window, after all other reactions to it.
     #[inline]
     pub(super) fn tell_owner_of_window(&mut self, ack: &Ack, paths: Paths<'_>) {
         if self.congestion.capabilities().needs.whole_window {
@@ -252,8 +252,8 @@ impl Sender {
         }
     }
 
-    /// RFC 3168 section 6.1.2: once per window as after a loss, but nothing is sent again; an ACK that echoes a mark does
-    /// not open the window.
+    /// RFC 3168 section 6.1.2: the window is reduced once per window of data, as after a loss, but nothing is sent again;
+    /// an ACK that echoes a mark does not open the window.
     #[inline]
     pub(super) fn heed_mark(&mut self, ack: &mut Ack, paths: Paths<'_>) {
         if !self.marks.is_marked() {
@@ -266,7 +266,7 @@ impl Sender {
         ack.cwnd_limited = false;
     }
 
-    /// Delivery-rate samples must know whether room was left unused for want of data before this ACK.
+    /// Notes that the window had room and the application no data before this ACK: samples of the delivery rate need it.
     #[inline]
     fn look_for_shortage(&mut self, now: SimTime) {
         if self.delivery_rate.is_none() {
@@ -283,7 +283,7 @@ impl Sender {
         }
     }
 
-    /// An ACK may let a dummy out, and the controller may have ordered others.
+    /// An ACK may release a dummy segment that the congestion control has queued.
     #[inline]
     fn clock_dummies(&mut self) {
         if let Some(queue) = self.congestion.dummies_mut() {
