@@ -5,9 +5,8 @@
 >>> results.flows
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+# Ctrl-C during an import here ends in a traceback: `typing` alone would take longer than all the rest.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ropewalk._core import MODEL_VERSION, RunFailed
     from ropewalk._core import VERSION as __version__  # noqa: N811
@@ -56,6 +55,8 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     if name == "__version__":
         return import_module("ropewalk._core").VERSION
     if name in _PLACES:

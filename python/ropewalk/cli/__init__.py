@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 import io
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
 
+# As in `ropewalk`: nothing slow is imported before Ctrl-C is handled.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
     from typing import NoReturn
@@ -137,6 +137,8 @@ def main() -> None:
     try:
         code = _called()
     except KeyboardInterrupt:
+        import contextlib
+
         word, code = ending()
         with contextlib.suppress(OSError):
             sys.stderr.write(f"{word}\n")
