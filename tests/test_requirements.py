@@ -31,7 +31,7 @@ quote = 'the "usable window" MUST | MAY_BE'
 rfc = 9293
 section = "3.1"
 quote = "the receiver MUST check it"
-not_kept = "no checksums"
+not_kept = "No checksums. Effect: none."
 
 [[requirement]]
 rfc = 1122
@@ -77,7 +77,7 @@ def test_tests_and_code_keep_requirements() -> None:
     assert "| 2 | the host MUST set SRTT &lt;- R<br>*not with `ns_3`* | code [rtt.rs](../../crates/" in page
     assert '| the "usable window" MUST \\| MAY\\_BE |' in page
     departures, beside = page.split("## Not kept")[1].split("## Not applicable")
-    assert "| 9293 | 3.1 | the receiver MUST check it | no checksums |" in departures
+    assert "| 9293 | 3.1 | the receiver MUST check it | No checksums. Effect: none. |" in departures
     assert "MUST be configurable | no TTL |" in beside
 
 
@@ -85,6 +85,13 @@ def test_a_requirement_is_departed_from_or_not_applicable() -> None:
     both = requirements.requirements(LIST.replace('"no TTL"', '"no TTL"\nnot_kept = "no reason"'))
     wrong = list(requirements.objections({one: [requirements.Place(Path("a"), "t")] for one in both[-1:]}))
     assert any("has both not_kept and not_applicable" in one for one in wrong)
+
+
+def test_a_departure_says_what_its_effect_is() -> None:
+    silent = requirements.requirements(LIST.replace(" Effect: none.", ""))
+    for listed, told in ((silent, True), (requirements.requirements(LIST), False)):
+        wrong = list(requirements.objections({one: [] for one in listed}))
+        assert any("does not say what its effect is" in one for one in wrong) == told
 
 
 def test_what_nothing_keeps_is_named() -> None:

@@ -72,7 +72,7 @@ class Requirement:
     quote: str
     note: str = ""
     not_kept: str = ""
-    """Why an endpoint departs from it."""
+    """Why an endpoint departs from it, and what effect that has."""
     not_applicable: str = ""
     """Why no run can show it."""
 
@@ -183,6 +183,8 @@ def objections(kept: dict[Requirement, list[Place]]) -> Iterator[str]:
     for one, at in kept.items():
         if one.not_kept and one.not_applicable:
             yield f"{LIST}: has both not_kept and not_applicable: {one.name}"
+        if one.not_kept and "effect" not in one.not_kept.lower():
+            yield f"{LIST}: a departure that does not say what its effect is: {one.name}"
         if not at and not one.reason:
             yield f"{LIST}: neither test nor code quotes it, and there is no reason: {one.name}"
         if at and one.reason:

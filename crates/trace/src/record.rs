@@ -29,7 +29,7 @@ pub struct RunRecord {
     pub trace: String,
 }
 
-/// One flow.
+/// One flow. It is flat: a result is written once, and each field is a column or a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRecord {
     /// When it started.
