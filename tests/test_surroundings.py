@@ -97,6 +97,15 @@ def test_the_exit_code_stays_where_messages_have_no_room(tmp_path: Path) -> None
     assert run("ropewalk run small.toml --seeds 1 >/dev/full 2>/dev/full", tmp_path).returncode == 1
 
 
+@pytest.mark.parametrize("line", ["run small.toml", "study study.toml", "reproduce omueti2007"])
+def test_a_name_that_is_too_long_is_wrong_input(line: str, tmp_path: Path) -> None:
+    write_study(tmp_path)
+    told = run(f"ropewalk {line} --out {'d' * 300}", tmp_path)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr.startswith(f"--out {'d' * 300}: cannot write there: ")
+    assert told.stderr.endswith("File name too long\n")
+
+
 def test_results_go_to_no_file(tmp_path: Path) -> None:
     told = run("touch out; ropewalk run small.toml --out out", tmp_path)
     assert told.returncode == 2

@@ -63,13 +63,17 @@ def complain(message: str) -> None:
 
 def refuse_others(out: Path, kind: str) -> None:
     """Ends the command if `out` has results of another kind: those would be taken for the new ones."""
-    for other, mark in MARKS.items():
-        if other != kind and (out / mark).exists():
-            fail(
-                f"--out {out}: {mark} there belongs to the results of a {other}\n"
-                "  fix: name another directory, or remove that one",
-                WRONG_INPUT,
-            )
+    try:
+        found = {other: mark for other, mark in MARKS.items() if other != kind and (out / mark).exists()}
+    except OSError as error:
+        # A name that is too long, for instance.
+        fail(f"--out {out}: cannot write there: {describe(error)}", WRONG_INPUT)
+    for other, mark in found.items():
+        fail(
+            f"--out {out}: {mark} there belongs to the results of a {other}\n"
+            "  fix: name another directory, or remove that one",
+            WRONG_INPUT,
+        )
 
 
 def next_step(out: Path) -> str:
