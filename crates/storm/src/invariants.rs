@@ -135,7 +135,9 @@ fn flow(scenario: &Scenario, tables: &[Table], row: Row<'_>) -> Verdict {
         "the handshake was not answered",
         "the shutdown was not answered",
     ];
-    let torn = failure == "reset by the peer" && begins_to_strip(scenario) && is_torn(tables, row);
+    let reset = failure == "reset by the peer";
+    let torn = reset && begins_to_strip(scenario) && is_torn(tables, row);
+    let torn = torn || reset && delivered == 0 && has_legs(tables, row);
     let gave_up = unanswered.contains(&failure.as_str()) || is_cut_short(scenario) || torn;
     hold!(!row.flag("completed") || failure.is_empty() || gave_up, "{name}: completed and failed, {failure}");
     hold!(row.count("retransmitted_segments") <= row.count("segments_sent"), "{name}: retransmissions");
@@ -240,6 +242,12 @@ fn is_torn(tables: &[Table], flow: Row<'_>) -> bool {
     let joins = rows(tables, "failed_joins").any(|row| of_flow(&row))
         || rows(tables, "subflows").any(|row| of_flow(&row) && row.count("subflow") > 0);
     flow.flag("fell_back") && joins
+}
+
+/// A proxy has a part in the flow. One that gives up its client, whose handshake seems not to be answered, resets the server;
+/// a transfer of nothing is complete by then.
+fn has_legs(tables: &[Table], flow: Row<'_>) -> bool {
+    rows(tables, "legs").any(|leg| leg.word("run") == flow.word("run") && leg.word("flow") == flow.word("flow"))
 }
 
 /// An event aborts connections, or a proxy crashes with them.
