@@ -136,9 +136,10 @@ fn flow(scenario: &Scenario, tables: &[Table], row: Row<'_>) -> Verdict {
         "the shutdown was not answered",
     ];
     let reset = failure == "reset by the peer";
-    let torn = reset && begins_to_strip(scenario) && is_torn(tables, row);
-    let torn = torn || reset && delivered == 0 && has_legs(tables, row);
-    let gave_up = unanswered.contains(&failure.as_str()) || is_cut_short(scenario) || torn;
+    let torn = begins_to_strip(scenario) && is_torn(tables, row)
+        || delivered == 0 && has_legs(tables, row)
+        || lost_its_subflows(row);
+    let gave_up = unanswered.contains(&failure.as_str()) || is_cut_short(scenario) || reset && torn;
     hold!(!row.flag("completed") || failure.is_empty() || gave_up, "{name}: completed and failed, {failure}");
     hold!(row.count("retransmitted_segments") <= row.count("segments_sent"), "{name}: retransmissions");
     for share in ["seen_retransmitted_share", "seen_late_share"] {
@@ -247,7 +248,14 @@ fn is_torn(tables: &[Table], flow: Row<'_>) -> bool {
 /// A proxy has a part in the flow. One that gives up its client, whose handshake seems not to be answered, resets the server;
 /// a transfer of nothing is complete by then.
 fn has_legs(tables: &[Table], flow: Row<'_>) -> bool {
-    rows(tables, "legs").any(|leg| leg.word("run") == flow.word("run") && leg.word("flow") == flow.word("flow"))
+    rows(tables, "legs")
+        .any(|leg| leg.word("run") == flow.word("run") && leg.word("flow") == flow.word("flow"))
+}
+
+/// The sender of an MPTCP connection resets a subflow after too many timeouts, and waits for another one before it reports a
+/// failure: until then the only reason is that of the receiver. Counters end with the flow, and so may lack the timeouts.
+fn lost_its_subflows(flow: Row<'_>) -> bool {
+    flow.word("transport") == "mptcp" && flow.count("retransmitted_segments") > 0
 }
 
 /// An event aborts connections, or a proxy crashes with them.
