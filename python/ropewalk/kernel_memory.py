@@ -1,4 +1,4 @@
-"""The memory that the kernel of this machine reckons in its send buffers for a segment."""
+"""The memory that the kernel of this machine charges a send buffer for a segment."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ def differing(scenario: Scenario, memory: int | None) -> str | None:
         return None
     sets = " ".join(f"--set flow.{name}.transport.header_room={room}" for name in names)
     return (
-        f"this kernel reckons {memory} bytes of a send buffer for a segment, the scenario does not, so that\n"
+        f"this kernel charges a send buffer {memory} bytes for a segment, the scenario has another number, so that\n"
         f"send buffers have another size there. The same in the simulator:\n  {sets}"
     )

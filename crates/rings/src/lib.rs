@@ -47,7 +47,7 @@ impl<T: Copy, const FIRST: usize> Ring<T, FIRST> {
         self.next - self.first
     }
 
-    /// There are none.
+    /// True without entries.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.next == self.first
@@ -58,7 +58,7 @@ impl<T: Copy, const FIRST: usize> Ring<T, FIRST> {
         self.places.len()
     }
 
-    /// The next entry has no place.
+    /// True if the next entry has no place.
     #[inline(always)]
     pub fn is_full(&self) -> bool {
         self.len() == self.places.len()

@@ -14,8 +14,9 @@ pub struct Profile {
     pub summary: String,
     /// Where its values come from.
     pub source: String,
-    /// Keys of a transport with their values as in a file; `mptcp.` and `udp.` stand before what holds for these only,
-    /// `congestion.` and the name of an algorithm before the option of one that has another default in this profile.
+    /// Keys of a transport with their values as in a file. Keys of one kind of transport begin with `mptcp.`, `sctp.`,
+    /// `cmt-sctp.` or `udp.`; an option of an algorithm with another default in this profile begins with `congestion.` and the
+    /// name of the algorithm.
     pub values: Vec<(String, String)>,
 }
 

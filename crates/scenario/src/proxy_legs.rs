@@ -9,7 +9,7 @@ use document::diagnostic::{Code, Report, suggest};
 use document::tree::{KeyValue, Origin, Placed, Table, Value};
 
 const LEGS: [&str; 2] = ["client_leg", "server_leg"];
-/// The key of the path that leads to the proxy from now on, and where it led before if it does not say.
+/// The end of the path that moves to the proxy: its key, and its value where the path has none.
 const ENDS: [(&str, &str); 2] = [("from", "terminal"), ("to", "server")];
 
 /// Replaces `path` and a leg of each proxy by a node and a path.
@@ -37,7 +37,8 @@ struct Place {
     of: String,
 }
 
-/// Takes the keys that say where on a path a proxy stands. A mistake is told, and nothing more is expected of the proxy.
+/// Takes the keys that place a proxy on a path. After a mistake the proxy counts as incomplete: no further keys of it are
+/// reported as missing.
 fn place(proxy: &mut Table, (of, at): (&str, Origin), report: &mut Report<'_>) -> Option<Place> {
     let path = proxy.take("path");
     let mut legs = LEGS.map(|key| proxy.take(key));

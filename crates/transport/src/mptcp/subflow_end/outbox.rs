@@ -19,7 +19,7 @@ pub(super) struct Outbox {
     relayed: Dsn,
     /// Bytes given to the sender so far.
     given: u64,
-    /// When the peer is asked for its window, and how often it was.
+    /// When the next window probe is due, and how many have been sent.
     persist: (SimTime, u32),
     buffer: ExpandedBuffer,
 }
@@ -58,7 +58,7 @@ impl Outbox {
         self.relayed = self.relayed.max(ack);
     }
 
-    /// The peer acknowledges and offers.
+    /// Takes a Data ACK and the window that it offers.
     pub(super) fn on_data_ack(&mut self, ack: Dsn, window: Bytes) {
         self.una = self.una.max(ack);
         let right = Dsn(ack.0.saturating_add(window.0));
@@ -86,7 +86,7 @@ impl Outbox {
         send_space(tcp, size, Bytes(sender.unacked()), || sender.unsent())
     }
 
-    /// When the peer is asked for its window.
+    /// When the next window probe is due.
     pub(super) fn persist_at(&self) -> SimTime {
         self.persist.0
     }
@@ -101,7 +101,7 @@ impl Outbox {
         }
     }
 
-    /// The timer fires. True if the peer is to be asked.
+    /// The timer fires. True if a window probe is due.
     pub(super) fn persist_expires(&mut self, now: SimTime, sender: &Sender) -> bool {
         if self.persist.0 > now {
             return false;
