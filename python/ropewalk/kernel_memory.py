@@ -49,6 +49,6 @@ def differing(scenario: Scenario, memory: int | None) -> str | None:
         return None
     sets = " ".join(f"--set flow.{name}.transport.header_room={room}" for name in names)
     return (
-        f"this kernel charges a send buffer {memory} bytes for a segment, the scenario has another number, so that\n"
-        f"send buffers have another size there. The same in the simulator:\n  {sets}"
+        f"this kernel charges a send buffer {memory} bytes for a segment, the scenario has another\n"
+        f"number, so that send buffers have another size there. The same in the simulator:\n  {sets}"
     )
