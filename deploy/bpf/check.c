@@ -10,6 +10,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "balia.h"
@@ -42,6 +43,10 @@ int main(void)
 		rest += used;
 		if (!strcmp(name, "wvegas")) {
 			wvegas(rest);
+			continue;
+		}
+		if (!strcmp(name, "half")) {
+			printf("%u\n", half_of_window((__u32)atoi(rest)));
 			continue;
 		}
 		sscanf(rest, "%" SCNu32 "%n", &paths.me, &used);

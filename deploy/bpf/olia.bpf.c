@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* OLIA (draft-khalili-mptcp-congestion-control-05) for MPTCP of Linux. Losses are those of Reno; a connection with one subflow is Reno. */
+/* OLIA (draft-khalili-mptcp-congestion-control-05) for MPTCP of Linux. Losses halve the window; a connection with one subflow grows as Reno. */
 #include "subflows.h"
 #include "olia.h"
 
@@ -74,7 +74,7 @@ __u32 BPF_PROG(olia_ssthresh, struct sock *sk)
 		state->acked_at_loss = acked;
 		state->shared.measured = state->between_losses;
 	}
-	return tcp_reno_ssthresh(sk);
+	return half_of_window(((struct tcp_sock *)sk)->snd_cwnd);
 }
 
 SEC("struct_ops/olia_undo_cwnd")
