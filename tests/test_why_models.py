@@ -136,6 +136,23 @@ def test_a_trace_of_opportunities_with_a_gap_is_an_outage(tmp_path: Path) -> Non
     )
 
 
+def test_a_queue_of_one_bandwidth_delay_product_takes_the_mean_of_a_rate_that_varies() -> None:
+    steps = "{ kind = 'steps', times = ['0s', '2.5s'], rates = ['4Mbit/s', '8Mbit/s'] }"
+    cases = (
+        ({}, "1BDP"),
+        # 6 Mbit/s for 40 ms there and back.
+        ({"rate": steps}, "30000B"),
+        ({"delay": "{ kind = 'uniform', min = '20ms', max = '30ms', reorder = false }"}, None),
+    )
+    for keys, wanted in cases:
+        scenario, way = scenario_with(**keys)
+        facts = Facts.of(scenario)
+        found = facts.one_bdp(facts.flows[0], way)
+        assert found == wanted
+        if found:
+            scenario.override([("path.sat.down.queue", found)])
+
+
 def test_packets_overtake_each_other_by_faults_and_by_delays() -> None:
     scenario, way = scenario_with(faults="{ reorder = 0.1 }")
     assert reorders(way)

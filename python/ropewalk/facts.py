@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -213,6 +214,19 @@ class Facts:
     def proxies_of(self, flow: Flow) -> list[Proxy]:
         """The proxies that may have a part in a flow."""
         return [one for one in self.proxies if one.has_part_in(flow.name)]
+
+    def one_bdp(self, flow: Flow, way: Way) -> str | None:
+        """A queue of one bandwidth-delay product, of the mean rate where a model says it.
+
+        None if a delay varies.
+        """
+        back = next((one.delay for one in flow.acks if one.path == way.path), None)
+        if way.delay is None or back is None:
+            return None
+        if way.transmitter is not None:
+            return "1BDP"
+        [rate] = self.scenario.capacity(way.name, [0.0, self.duration_s])
+        return f"{math.ceil(rate * (way.delay + back) / 8)}B"
 
     def crashes(self, node: str) -> list[str]:
         """When the proxies of a node crash."""

@@ -5,7 +5,7 @@
 
 use toml::de::DeValue;
 
-use crate::keys::ROOT;
+use crate::keys::{BUFFER_RULES, ROOT};
 use document::check::join;
 use document::diagnostic::{Code, Report, suggest};
 use document::keys::{Kind, Section};
@@ -91,8 +91,10 @@ impl Writer<'_, '_, '_> {
                 self.element(section, table, *head, rest, value)
             }
             (_, []) => {
-                if key.name == "kind" {
-                    self.drop_other_kinds(section, table, &value);
+                match key.name {
+                    "kind" => self.drop_other_kinds(section, table, &value),
+                    "send_buffer" => self.drop_bound(table, &value),
+                    _ => {}
                 }
                 table.put(head.0, at, value);
             }
@@ -194,16 +196,30 @@ impl Writer<'_, '_, '_> {
         }
     }
 
+    /// The bound in the file on a send buffer that grows does not apply to a fixed one.
+    fn drop_bound(&mut self, table: &mut Table, size: &Placed) {
+        if size.as_text().is_none_or(|size| BUFFER_RULES.contains(&size)) {
+            return;
+        }
+        let is_bound = |entry: &mut KeyValue| entry.at.layer() == 0 && entry.key == "send_buffer_max";
+        for entry in table.entries.extract_if(.., is_bound) {
+            let help = "remove `send_buffer_max`, or keep a buffer that grows".to_owned();
+            self.note(&entry, &format!("send_buffer = {} is fixed", inline(&size.value)), help);
+        }
+    }
+
     /// Notes that a key of the file has no effect; `near` is a key with the same purpose, or empty.
     fn leave_out(&mut self, entry: &KeyValue, kind: &Placed, near: &str) {
-        let (kind, parent) =
-            (inline(&kind.value), self.key.rsplit_once('.').map_or("", |(parent, _)| parent));
-        let value = inline(&entry.node.value);
-        let message = format!("{} = {value} is left out: kind = {kind} does not have it", entry.key);
         let help = match near {
             "" => format!("remove `{}`, or keep the kind of the file", entry.key),
             near => format!("set `{near}`, which this kind has"),
         };
+        self.note(entry, &format!("kind = {} does not have it", inline(&kind.value)), help);
+    }
+
+    fn note(&mut self, entry: &KeyValue, why: &str, help: String) {
+        let parent = self.key.rsplit_once('.').map_or("", |(parent, _)| parent);
+        let message = format!("{} = {} is left out: {why}", entry.key, inline(&entry.node.value));
         self.left_out.add(entry.at, Code::NotApplicable, &join(parent, &entry.key), message, help);
     }
 

@@ -34,7 +34,7 @@ in it and in the seed. Unknown keys are errors.
   `path.beam1.up.rate=5Mbit/s`, `path.beam1.up.delay.1.max=30ms`,
   `flow.upload.transport.congestion.hystart=true`, `event.0.at=3s`. An override of `both` holds for both directions
   whatever the file says of one. Values need no quotes. Another `kind` leaves out what the file says for the old one alone, such as
-  `receive_buffer_max` with `flow.upload.transport.kind=cmt-sctp`: a warning names each such key. A key that is itself set by an
+  `receive_buffer_max` with `flow.upload.transport.kind=cmt-sctp`, and a `send_buffer` of fixed size `send_buffer_max`: a warning names each such key. A key that is itself set by an
   override and that the kind does not have is an error.
 * **Draws**: `{ draw = \"uniform\", from = \"20Mbit/s\", to = \"30Mbit/s\" }` in the place of a number or a quantity is a value
   that is drawn once per replication, both bounds included. A draw that is written once is drawn once: `both` and `like` copy the

@@ -138,6 +138,23 @@ fn another_kind_of_transport_drops_what_only_the_old_one_has() {
 }
 
 #[test]
+fn a_fixed_send_buffer_drops_the_bound_of_one_that_grows() {
+    let text = BASE.replace("\"mptcp\" }", "\"mptcp\", send_buffer_max = \"16MiB\" }");
+    let key = "flow.upload.transport.send_buffer";
+    assert_eq!(
+        left_out(&good(&text, &[(key, "8MiB")])),
+        [
+            "flow.upload.transport.send_buffer_max: send_buffer_max = \"16MiB\" is left out: send_buffer = \"8MiB\" is fixed"
+        ]
+    );
+    assert_eq!(left_out(&good(&text, &[(key, "expand")])), [""; 0]);
+    // One of the two that was set beside it is a mistake of that command.
+    let found =
+        parse(&text, &[(key, "8MiB"), ("flow.upload.transport.send_buffer_max", "16MiB")]).unwrap_err();
+    assert_eq!(found.iter().map(|d| d.code.as_str()).collect::<Vec<_>>(), ["E012"], "{found}");
+}
+
+#[test]
 fn a_fixed_buffer_stays_fixed() {
     let size = |profile, sets: &[(&str, &str)]| {
         let mut all = vec![("flow.upload.transport.profile", profile)];

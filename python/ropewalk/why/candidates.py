@@ -452,9 +452,16 @@ def _no_tls(case: Case) -> Iterator[Settings]:
 
 
 def _queues(case: Case) -> Iterator[Settings]:
-    for queue in ("1BDP", "fq_codel", "codel"):
-        ways = [way for way in case.flow.data if way.settings.get("queue") != queue]
-        yield tuple((f"{way.key}.queue", queue) for way in ways)
+    limits = {way.key: case.facts.one_bdp(case.flow, way) for way in case.flow.data}
+    if None not in limits.values():
+        yield _queued(case, {key: str(limit) for key, limit in limits.items()})
+    for queue in ("fq_codel", "codel"):
+        yield _queued(case, dict.fromkeys(limits, queue))
+
+
+def _queued(case: Case, queues: dict[str, str]) -> Settings:
+    ways = [way for way in case.flow.data if way.settings.get("queue") != queues[way.key]]
+    return tuple((f"{way.key}.queue", queues[way.key]) for way in ways)
 
 
 def _wide_acks(case: Case) -> Iterator[Settings]:
