@@ -138,7 +138,7 @@ def test_a_trace_of_opportunities_with_a_gap_is_an_outage(tmp_path: Path) -> Non
 
 def test_a_queue_of_one_bandwidth_delay_product_takes_the_mean_of_a_rate_that_varies() -> None:
     steps = "{ kind = 'steps', times = ['0s', '2.5s'], rates = ['4Mbit/s', '8Mbit/s'] }"
-    cases = (
+    cases: tuple[tuple[dict[str, str], str | None], ...] = (
         ({}, "1BDP"),
         # 6 Mbit/s for 40 ms there and back.
         ({"rate": steps}, "30000B"),
