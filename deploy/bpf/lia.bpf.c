@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* LIA (RFC 6356) for MPTCP of Linux. Losses halve the window; a connection with one subflow grows as Reno. */
+/* LIA (RFC 6356) for MPTCP of Linux. Losses are those of Reno; a connection with one subflow is Reno. */
 #include "subflows.h"
 #include "lia.h"
 
@@ -23,7 +23,7 @@ void BPF_PROG(lia_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 SEC("struct_ops/lia_ssthresh")
 __u32 BPF_PROG(lia_ssthresh, struct sock *sk)
 {
-	return half_of_window(((struct tcp_sock *)sk)->snd_cwnd);
+	return tcp_reno_ssthresh(sk);
 }
 
 SEC("struct_ops/lia_undo_cwnd")
