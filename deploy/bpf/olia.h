@@ -127,4 +127,14 @@ PURE __u32 olia_segments(__s64 share, __u32 cwnd)
 	return within((((__u64)cwnd << 24) + size / 2) / size, 1, MOST_SEGMENTS);
 }
 
+/*
+ * Half of a window after a loss, upwards. Linux keeps the part of a segment that a window has grown beyond the whole ones apart
+ * (snd_cwnd_cnt) and forgets it: a half downwards, as tcp_reno_ssthresh has it, is half a segment too small in the mean, and
+ * the windows of OLIA are small.
+ */
+PURE __u32 half_of_window(__u32 cwnd)
+{
+	return within(((__u64)cwnd + 1) / 2, 2, MOST_SEGMENTS);
+}
+
 #endif

@@ -52,15 +52,6 @@ PURE __u32 within(__u64 value, __u32 least, __u32 most)
 	return value < least ? least : value > most ? most : (__u32)value;
 }
 
-/*
- * Half of a window after a loss, upwards. Linux keeps the part of a segment that a window has grown beyond the whole ones apart
- * (snd_cwnd_cnt) and forgets it: a half downwards, as tcp_reno_ssthresh has it, is half a segment too small in the mean.
- */
-PURE __u32 half_of_window(__u32 cwnd)
-{
-	return within(((__u64)cwnd + 1) / 2, 2, MOST_SEGMENTS);
-}
-
 PURE __u32 shortest_rtt(const struct paths *paths)
 {
 	__u32 shortest = LONGEST_RTT_US;
