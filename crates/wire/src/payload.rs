@@ -9,11 +9,11 @@ pub(crate) const PERIOD: u64 = 251;
 /// Payload of the largest packet.
 const LARGEST: usize = u16::MAX as usize;
 
-/// The pattern, from each of its beginnings as long as a packet can be.
-static PATTERN: [u8; PERIOD as usize + LARGEST] = pattern();
+/// The pattern, from each place of two periods as long as a packet can be.
+static PATTERN: [u8; WORDS + LARGEST] = pattern();
 
-const fn pattern() -> [u8; PERIOD as usize + LARGEST] {
-    let mut bytes = [0; PERIOD as usize + LARGEST];
+const fn pattern() -> [u8; WORDS + LARGEST] {
+    let mut bytes = [0; WORDS + LARGEST];
     let mut place = 1;
     while place < bytes.len() {
         bytes[place] = (bytes[place - 1] + 1) % PERIOD as u8;
@@ -25,37 +25,49 @@ const fn pattern() -> [u8; PERIOD as usize + LARGEST] {
 /// `len` bytes of the stream from `offset`; no more than an IP packet can carry.
 #[inline]
 pub fn payload(offset: StreamOffset, len: usize) -> &'static [u8] {
-    let start = (offset.0 % PERIOD) as usize;
-    &PATTERN[start..start + len.min(LARGEST)]
+    StreamPlace::of(offset).bytes(len)
 }
 
-/// Places of words repeat after two periods, in which each byte stands at an even and at an odd place.
+/// Words repeat after two periods, in which each byte is the high one of its word and the low one.
 const WORDS: usize = 2 * PERIOD as usize;
 
-/// Sums of the words of the stream before each place, the first byte of a word at an even one; the last of them is that of two periods.
-static SUMS: [u32; WORDS + 1] = sums();
+/// Sums of the words of the stream before each place, by the parity of the place where words begin; the last of them is that of two periods.
+static SUMS: [[u32; WORDS + 1]; 2] = [sums(0), sums(1)];
 
-const fn sums() -> [u32; WORDS + 1] {
+const fn sums(parity: usize) -> [u32; WORDS + 1] {
     let mut all = [0; WORDS + 1];
     let mut place = 1;
     while place < all.len() {
         let byte = PATTERN[place - 1] as u32;
-        all[place] = all[place - 1] + if place % 2 == 1 { byte << 8 } else { byte };
+        all[place] = all[place - 1] + if (place - 1) % 2 == parity { byte << 8 } else { byte };
         place += 1;
     }
     all
 }
 
-/// Sum of the words of `len` bytes from `offset`, in ones' complement arithmetic; as many as a packet can carry.
-#[inline(always)]
-pub(crate) fn stream_sum(offset: StreamOffset, len: usize) -> u16 {
-    let start = (offset.0 % WORDS as u64) as usize;
-    let end = start + len.min(LARGEST);
-    // Below 2^31.
-    let before = SUMS[WORDS] * (end / WORDS) as u32 + SUMS[end % WORDS];
-    let sum = folded(u64::from(before - SUMS[start]));
-    // Words that begin at odd places have their bytes the other way round.
-    if start % 2 == 1 { sum.swap_bytes() } else { sum }
+/// An offset of the stream, modulo two periods of the pattern.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamPlace(usize);
+
+impl StreamPlace {
+    #[inline(always)]
+    pub(crate) fn of(offset: StreamOffset) -> Self {
+        Self((offset.0 % WORDS as u64) as usize)
+    }
+
+    /// Bytes from here on; as many as a packet can carry.
+    #[inline(always)]
+    pub(crate) fn bytes(self, len: usize) -> &'static [u8] {
+        &PATTERN[self.0..self.0 + len.min(LARGEST)]
+    }
+
+    /// Sum of the words of the bytes from here on, below 2^31: ones' complement arithmetic adds its carries at the end.
+    #[inline(always)]
+    pub(crate) fn sum(self, len: usize) -> u32 {
+        let sums = &SUMS[self.0 % 2];
+        let end = self.0 + len.min(LARGEST);
+        sums[WORDS] * (end / WORDS) as u32 + sums[end % WORDS] - sums[self.0]
+    }
 }
 
 /// Payload of a packet, of which the first bytes may be enough, with its part of the checksum.
@@ -83,8 +95,9 @@ impl<'a> Payload<'a> {
     /// `len` bytes of the stream from `offset`, as [`payload`] has them.
     #[inline]
     pub fn of_stream(offset: StreamOffset, len: usize) -> Payload<'static> {
-        let bytes = payload(offset, len);
-        Payload { bytes, len: bytes.len(), sum: stream_sum(offset, len) }
+        let place = StreamPlace::of(offset);
+        let bytes = place.bytes(len);
+        Payload { bytes, len: bytes.len(), sum: folded(u64::from(place.sum(len))) }
     }
 
     /// Without bytes behind the first `most`, which are counted nevertheless.

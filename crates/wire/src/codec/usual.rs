@@ -5,15 +5,14 @@
 
 use transport::mptcp::option::{Dss, MptcpOption};
 use transport::packet::{Body, Ecn, Packet};
-use transport::seq::StreamOffset;
-use transport::tcp::segment::{TcpSegment, Timestamps};
+use transport::tcp::segment::{Flags, TcpSegment, Timestamps};
 use units::Bytes;
 
 use super::encode::IP_HEADERS;
 use super::{Association, Codec, Subflow, Way};
 use crate::frame::TCP_HEADER;
 use crate::options::OPTION_SPACE;
-use crate::payload::{folded, payload, stream_sum};
+use crate::payload::{StreamPlace, folded};
 
 /// Room for the headers of a segment: those of IPv6 and TCP, all options, and a power of two, which is copied without a call.
 pub const HEADERS: usize = WORD * WORDS;
@@ -23,264 +22,226 @@ const WORDS: usize = 32;
 /// A TCP header and its options, behind an IP header.
 const TCP_WORDS: usize = (TCP_HEADER + OPTION_SPACE) / WORD;
 const _: () = assert!(IP_HEADERS[1] / WORD + TCP_WORDS <= WORDS, "all options have room");
+/// Where the checksum stands in the TCP header.
+const CHECKSUM: usize = 16;
 /// Payload that is copied without a call, where there is room for as much.
 const SOON: usize = 32;
 
-/// Properties of a segment that decide where its header has which field, as bits.
+/// Properties of a segment that decide where its header has which field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape(u32);
+struct Shape {
+    /// SYN, FIN, RST and ACK; PSH, ECE and CWR: compared as numbers.
+    flags: ([bool; 4], [bool; 3]),
+    ecn: Ecn,
+    /// Number of SACK blocks.
+    blocks: u8,
+    timestamps: bool,
+    dss: u8,
+}
 
 impl Shape {
-    const DATA_ACK: u32 = 1;
-    const MAPPING: u32 = 1 << 1;
-    const DSS: u32 = 1 << 2;
-    const TIMESTAMPS: u32 = 1 << 3;
-    const FIN: u32 = 1 << 4;
-    const ECE: u32 = 1 << 5;
-    const CWR: u32 = 1 << 6;
-    const PSH: u32 = 1 << 7;
-    /// The first of two bits.
-    const ECN: u32 = 1 << 8;
-    /// The first of three bits: the number of SACK blocks.
-    const SACK: u32 = 1 << 10;
+    const DSS: u8 = 1;
+    const DATA_ACK: u8 = 2;
+    const MAPPING: u8 = 4;
 
     /// `None` for segments that are written option by option.
     #[inline(always)]
     fn of(ecn: Ecn, segment: &TcpSegment) -> Option<Self> {
-        let flags = segment.flags;
-        if flags.syn || flags.rst || !flags.ack {
-            return None;
-        }
+        let Flags { syn, ack, fin, rst, psh, ece, cwr } = segment.flags;
         let dss = match &segment.mptcp {
             MptcpOption::None => 0,
             // A mapping without data is that of a DATA_FIN.
             MptcpOption::Dss(Dss { data_ack, dsn, data_fin: false }) if dsn.is_none() || segment.len > 0 => {
-                let (data_ack, mapping) = (u32::from(data_ack.is_some()), u32::from(dsn.is_some()));
+                let (data_ack, mapping) = (u8::from(data_ack.is_some()), u8::from(dsn.is_some()));
                 Self::DSS | (data_ack * Self::DATA_ACK) | (mapping * Self::MAPPING)
             }
             _ => return None,
         };
-        let fin = u32::from(flags.fin) * Self::FIN;
-        let psh = u32::from(flags.psh) * Self::PSH;
-        let ecn_flags = (u32::from(flags.ece) * Self::ECE) | (u32::from(flags.cwr) * Self::CWR);
-        let timestamps = u32::from(segment.timestamps.is_some()) * Self::TIMESTAMPS;
-        // Four blocks at most.
-        let sack = segment.sack.as_slice().len() as u32 * Self::SACK;
-        let ecn = ecn as u32 * Self::ECN;
-        Some(Self(dss | fin | psh | ecn_flags | timestamps | sack | ecn))
+        Some(Self {
+            flags: ([syn, fin, rst, ack], [psh, ece, cwr]),
+            ecn,
+            // Four at most.
+            blocks: segment.sack.as_slice().len() as u8,
+            timestamps: segment.timestamps.is_some(),
+            dss,
+        })
     }
 
-    #[inline(always)]
-    fn blocks(self) -> usize {
-        (self.0 / Self::SACK) as usize
-    }
-
-    #[inline(always)]
-    fn has(self, bit: u32) -> bool {
-        self.0 & bit != 0
+    /// A segment that opens or aborts, or is no acknowledgement, has options of its own.
+    fn is_usual(self) -> bool {
+        let [syn, _, rst, ack] = self.flags.0;
+        ack && !syn && !rst
     }
 }
 
-/// Fields that differ from segment to segment. Those that a header does not have are zero.
-#[derive(Clone, Copy, Debug)]
-struct Fields {
-    seq: u32,
-    ack: u32,
-    window: u16,
-    timestamps: [u32; 2],
-    /// SACK blocks: start and end.
-    sack: [[u32; 2]; 4],
-    data_ack: u64,
-    dsn: u64,
-    ssn: u32,
-    /// Length of the mapping.
-    mapped: u16,
-}
-
-impl Fields {
-    /// No field.
-    const NONE: Self = Self {
-        seq: 0,
-        ack: 0,
-        window: 0,
-        timestamps: [0; 2],
-        sack: [[0; 2]; 4],
-        data_ack: 0,
-        dsn: 0,
-        ssn: 0,
-        mapped: 0,
-    };
-
-    #[inline(always)]
-    fn of(
-        (subflow, association, end): (&Subflow, &Association, usize),
-        segment: &TcpSegment,
-        wide: [bool; 2],
-    ) -> Self {
-        let numbers = &subflow.numbers;
-        let mut fields = Self {
-            seq: subflow.field(end, segment.seq).0,
-            ack: subflow.field(1 - end, segment.ack).0,
-            window: association.settings[end].window_field(segment.window, false),
-            ..Self::NONE
-        };
-        if let Some(Timestamps { value, echo }) = segment.timestamps {
-            let echo = if echo.is_never() { 0 } else { numbers.timestamp(1 - end, echo) };
-            fields.timestamps = [numbers.timestamp(end, value), echo];
-        }
-        if !segment.sack.is_empty() {
-            for (place, block) in fields.sack.iter_mut().zip(segment.sack.as_slice()) {
-                *place = [subflow.field(1 - end, block.start).0, subflow.field(1 - end, block.end).0];
-            }
-        }
-        let MptcpOption::Dss(dss) = &segment.mptcp else { return fields };
-        // The low half by definition of the field.
-        let number = |value: u64, wide: bool| if wide { value } else { u64::from(value as u32) };
-        if let Some(ack) = dss.data_ack {
-            fields.data_ack = number(association.initial[1 - end].wrapping_add(ack.0), wide[0]);
-        }
-        if let Some(dsn) = dss.dsn {
-            fields.dsn = number(association.initial[end].wrapping_add(dsn.0), wide[1]);
-            fields.ssn = subflow.ssn(end, segment.seq);
-            // No longer than the datagram.
-            fields.mapped = segment.len as u16;
-        }
-        fields
-    }
-
-    /// Sum of their words in the TCP header: 2^16 is 1 in ones' complement arithmetic, so those of a longer field may be added at once.
-    #[inline(always)]
-    fn sum(&self, blocks: usize) -> u64 {
-        let halves = |number: u64| (number >> 32) + (number & 0xffff_ffff);
-        let [value, echo] = self.timestamps;
-        let (value, echo) = (u64::from(value), u64::from(echo));
-        let shorts = u64::from(self.window) + u64::from(self.mapped);
-        let numbers = u64::from(self.seq) + u64::from(self.ack) + u64::from(self.ssn) + value + echo;
-        let mut sum = shorts + numbers + halves(self.data_ack) + halves(self.dsn);
-        for [start, end] in self.sack.get(..blocks).unwrap_or_default() {
-            sum += u64::from(*start) + u64::from(*end);
-        }
-        sum
-    }
-}
-
-/// Headers of the last segment of a kind that was written option by option, without its [`Fields`].
+/// Headers of the last segment of a kind that was written option by option.
 #[derive(Clone, Debug)]
 struct Headers {
     /// `None`: there was no such segment.
     shape: Option<Shape>,
+    form: Form,
     words: [[u8; WORD]; WORDS],
     /// In bytes.
     len: usize,
+    /// Of the datagram, as it stands in them; with the checksum of IPv4.
+    length: u16,
+    /// Sum of all words of TCP that are no fields, with its pseudo header.
+    sum: u64,
+}
+
+/// The form of fields that have more than one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Form {
     six: bool,
     /// The Data ACK, and the data sequence number of a mapping, have eight bytes.
     wide: [bool; 2],
-    /// Sums of the words that are no fields: of the IP header, and of TCP with its pseudo header.
-    sums: [u16; 2],
 }
 
 impl Default for Headers {
     fn default() -> Self {
         let words = [[0; WORD]; WORDS];
-        Self { shape: None, words, len: 0, six: false, wide: [true; 2], sums: [0; 2] }
+        Self { shape: None, form: Form::default(), words, len: 0, length: 0, sum: 0 }
     }
 }
 
 impl Headers {
     /// Keeps the headers of a segment, without its payload.
-    fn keep(&mut self, shape: Shape, headers: &[u8], six: bool, wide: [bool; 2]) {
-        *self = Self { len: headers.len(), six, wide, ..Self::default() };
+    fn keep(&mut self, segment: (Shape, &Sender<'_>, &TcpSegment), form: Form, headers: &[u8]) {
+        *self = Self { len: headers.len(), form, ..Self::default() };
         let Some(place) = self.words.as_flattened_mut().get_mut(..headers.len()) else { return };
         place.copy_from_slice(headers);
-        let mut words = self.words;
-        let form = Form { shape, six, wide };
-        if put(&mut words, form, &Fields::NONE, [0; 3]).is_none() {
+        let (shape, sender, segment) = segment;
+        let (ip, tcp) = headers.split_at(IP_HEADERS[usize::from(form.six)]);
+        let (addresses, length) =
+            if form.six { (&ip[8..], [ip[4], ip[5]]) } else { (&ip[12..], [ip[2], ip[3]]) };
+        let Some((before, behind)) = tcp.split_at_checked(CHECKSUM) else { return };
+        let Some(fields) = write(&mut self.words, form, sender, segment) else { return };
+        debug_assert_eq!(
+            &self.words.as_flattened()[..headers.len()],
+            headers,
+            "fields stand at their places"
+        );
+        // The pseudo header: addresses, protocol, and a length, which is no constant. A complement is the negative.
+        let constant =
+            sum_of(addresses) + 6 + sum_of(before) + sum_of(&behind[2..]) + u64::from(!folded(fields));
+        self.sum = constant + payload_of(form, u16::from_be_bytes(length));
+        (self.shape, self.length) = (Some(shape), u16::from_be_bytes(length));
+    }
+
+    /// The datagrams have another length from now on.
+    #[inline(never)]
+    fn set_length(&mut self, length: u16) {
+        self.sum = u64::from(folded(self.sum + u64::from(!folded(payload_of(self.form, self.length)))))
+            + payload_of(self.form, length);
+        self.length = length;
+        if self.form.six {
+            put_half(&mut self.words[1], 0, payload_of(self.form, length) as u16);
             return;
         }
-        self.words = words;
-        let (ip, tcp) = words.as_flattened()[..self.len].split_at(IP_HEADERS[usize::from(six)]);
-        let addresses = if six { &ip[8..] } else { &ip[12..] };
-        // The pseudo header: addresses, protocol, and a length, which is no constant.
-        let pseudo = sum_of(addresses) + 6;
-        (self.shape, self.sums) = (Some(shape), [folded(sum_of(ip)), folded(pseudo + sum_of(tcp))]);
+        put_half(&mut self.words[0], 1, length);
+        put_half(&mut self.words[2], 1, 0);
+        let ip = folded(sum_of(self.words[..IP_HEADERS[0] / WORD].as_flattened()));
+        put_half(&mut self.words[2], 1, !ip);
     }
 
     /// Writes the headers of a segment of this shape in a datagram of `length`, whose payload has this sum.
     /// `None` if there is no place for a field.
     #[inline(always)]
     fn fill(
-        &self,
-        shape: Shape,
-        fields: &Fields,
-        (length, payload): (u16, u16),
+        &mut self,
+        (sender, segment): (&Sender<'_>, &TcpSegment),
+        (length, payload): (u16, u32),
         words: &mut [[u8; WORD]; WORDS],
     ) -> Option<()> {
-        let whole = u64::from(length);
-        let carried = whole - if self.six { 40 } else { 20 };
-        let ip = folded(u64::from(self.sums[0]) + whole);
-        let tcp = folded(u64::from(self.sums[1]) + carried + u64::from(payload) + fields.sum(shape.blocks()));
+        if self.length != length {
+            self.set_length(length);
+        }
         *words = self.words;
-        put(words, Form { shape, six: self.six, wide: self.wide }, fields, [length, !ip, !tcp])
+        let fields = write(words, self.form, sender, segment)?;
+        let sum = !folded(self.sum + u64::from(payload) + fields);
+        put_half(&mut tcp_words(words, self.form.six)?[CHECKSUM / WORD], 0, sum);
+        Some(())
     }
 }
 
-/// Where fields stand.
-#[derive(Clone, Copy, Debug)]
-struct Form {
-    shape: Shape,
-    six: bool,
-    wide: [bool; 2],
+/// Bytes of a datagram behind the header of IP: its fixed part has another length in both versions.
+#[inline(always)]
+fn payload_of(form: Form, length: u16) -> u64 {
+    u64::from(length).saturating_sub(IP_HEADERS[usize::from(form.six)] as u64)
 }
 
-/// Writes fields, the length of the datagram and both checksums into their places; `None` if there is none for one of them.
+/// Words of the TCP header.
 #[inline(always)]
-fn put(
-    words: &mut [[u8; WORD]; WORDS],
-    Form { shape, six, wide }: Form,
-    fields: &Fields,
-    [length, ip, tcp]: [u16; 3],
-) -> Option<()> {
-    let tcp_words: &mut [[u8; WORD]; TCP_WORDS] = if six {
-        put_half(&mut words[1], 0, length.saturating_sub(40));
-        words[IP_HEADERS[1] / WORD..].first_chunk_mut()?
+fn tcp_words(words: &mut [[u8; WORD]; WORDS], six: bool) -> Option<&mut [[u8; WORD]; TCP_WORDS]> {
+    if six {
+        words[IP_HEADERS[1] / WORD..].first_chunk_mut()
     } else {
-        put_half(&mut words[0], 1, length);
-        put_half(&mut words[2], 1, ip);
-        words[IP_HEADERS[0] / WORD..].first_chunk_mut()?
-    };
-    tcp_words[1] = fields.seq.to_be_bytes();
-    tcp_words[2] = fields.ack.to_be_bytes();
-    put_half(&mut tcp_words[3], 1, fields.window);
-    put_half(&mut tcp_words[4], 0, tcp);
+        words[IP_HEADERS[0] / WORD..].first_chunk_mut()
+    }
+}
+
+/// The end that sends a segment.
+struct Sender<'a> {
+    subflow: &'a Subflow,
+    association: &'a Association,
+    end: usize,
+}
+
+/// Writes the fields that differ from segment to segment into their places, but for checksums, and returns the sum of their words: 2^16 is 1
+/// in ones' complement arithmetic, so those of a longer field may be added at once. `None` if there is no place for one of them.
+#[inline(always)]
+fn write(
+    words: &mut [[u8; WORD]; WORDS],
+    Form { six, wide }: Form,
+    sender: &Sender<'_>,
+    segment: &TcpSegment,
+) -> Option<u64> {
+    let Sender { subflow, association, end } = *sender;
+    let peer = 1 - end;
+    let words = tcp_words(words, six)?;
+    let (seq, ack) = (subflow.field(end, segment.seq).0, subflow.field(peer, segment.ack).0);
+    let window = association.settings[end].window_field(segment.window, false);
+    (words[1], words[2]) = (seq.to_be_bytes(), ack.to_be_bytes());
+    put_half(&mut words[3], 1, window);
+    let mut sum = u64::from(seq) + u64::from(ack) + u64::from(window);
     let mut at = TCP_HEADER / WORD;
     // Timestamps stand behind two NOPs.
-    if shape.has(Shape::TIMESTAMPS) {
-        tcp_words[6] = fields.timestamps[0].to_be_bytes();
-        tcp_words[7] = fields.timestamps[1].to_be_bytes();
+    if let Some(Timestamps { value, echo }) = segment.timestamps {
+        let numbers = &subflow.numbers;
+        let value = numbers.timestamp(end, value);
+        let echo = if echo.is_never() { 0 } else { numbers.timestamp(peer, echo) };
+        (words[6], words[7]) = (value.to_be_bytes(), echo.to_be_bytes());
+        sum += u64::from(value) + u64::from(echo);
         at += 3;
     }
-    if shape.blocks() > 0 {
+    if !segment.sack.is_empty() {
         // Two NOPs, kind and length.
         at += 1;
-        for number in fields.sack.get(..shape.blocks())?.as_flattened() {
-            *tcp_words.get_mut(at)? = number.to_be_bytes();
-            at += 1;
+        for block in segment.sack.as_slice() {
+            let (start, end) = (subflow.field(peer, block.start).0, subflow.field(peer, block.end).0);
+            *words.get_mut(at..)?.first_chunk_mut()? = [start.to_be_bytes(), end.to_be_bytes()];
+            sum += u64::from(start) + u64::from(end);
+            at += 2;
         }
     }
-    if !shape.has(Shape::DSS) {
-        return Some(());
-    }
+    let MptcpOption::Dss(dss) = &segment.mptcp else { return Some(sum) };
     // Kind, length, subtype and flags.
-    let mut rest = tcp_words.get_mut(at + 1..)?;
-    if shape.has(Shape::DATA_ACK) {
-        rest = put_number(rest, fields.data_ack, wide[0])?;
+    let mut rest = words.get_mut(at + 1..)?;
+    if let Some(ack) = dss.data_ack {
+        let number = association.initial[peer].wrapping_add(ack.0);
+        rest = put_number(rest, (number, wide[0]), &mut sum)?;
     }
-    if shape.has(Shape::MAPPING) {
-        let mapping: &mut [[u8; WORD]; 2] = put_number(rest, fields.dsn, wide[1])?.first_chunk_mut()?;
-        mapping[0] = fields.ssn.to_be_bytes();
-        put_half(&mut mapping[1], 0, fields.mapped);
+    if let Some(dsn) = dss.dsn {
+        let number = association.initial[end].wrapping_add(dsn.0);
+        let mapping: &mut [[u8; WORD]; 2] =
+            put_number(rest, (number, wide[1]), &mut sum)?.first_chunk_mut()?;
+        // No longer than the datagram.
+        let (ssn, mapped) = (subflow.ssn(end, segment.seq), segment.len as u16);
+        mapping[0] = ssn.to_be_bytes();
+        put_half(&mut mapping[1], 0, mapped);
+        sum += u64::from(ssn) + u64::from(mapped);
     }
-    Some(())
+    Some(sum)
 }
 
 /// Writes the first or the second half of a word.
@@ -291,12 +252,17 @@ fn put_half(word: &mut [u8; WORD], which: usize, half: u16) {
     }
 }
 
-/// Writes a number of four or eight bytes, and returns the words behind it.
+/// Writes a number of eight bytes, or the low half of it, adds its words to a sum, and returns the words behind it.
 #[inline(always)]
-fn put_number(to: &mut [[u8; WORD]], number: u64, wide: bool) -> Option<&mut [[u8; WORD]]> {
-    // A number of four bytes has no high half.
+fn put_number<'a>(
+    to: &'a mut [[u8; WORD]],
+    (number, wide): (u64, bool),
+    sum: &mut u64,
+) -> Option<&'a mut [[u8; WORD]]> {
     let (high, low) = ((number >> 32) as u32, number as u32);
+    *sum += u64::from(low);
     if wide {
+        *sum += u64::from(high);
         let (place, rest) = to.split_first_chunk_mut::<2>()?;
         *place = [high.to_be_bytes(), low.to_be_bytes()];
         Some(rest)
@@ -340,9 +306,9 @@ impl Default for Templates {
 
 impl Templates {
     #[inline(always)]
-    fn of(&self, way: Way, kind: usize) -> Option<&Headers> {
-        let (known, headers) = self.0[way.0 as usize % WAYS].as_deref()?;
-        if *known == way { headers.get(kind) } else { None }
+    fn of(&mut self, way: Way, kind: usize) -> Option<&mut Headers> {
+        let (known, headers) = self.0[way.0 as usize % WAYS].as_deref_mut()?;
+        if *known == way { headers.get_mut(kind) } else { None }
     }
 
     /// The same, to be written.
@@ -377,12 +343,15 @@ impl Codec {
             return None;
         }
         let length = u16::try_from(charged).ok()?;
-        let fields = Fields::of((subflow, association, end), segment, headers.wide);
-        let sum = stream_sum(packet.offset, segment.len as usize);
-        headers.fill(shape, &fields, (length, sum), room.as_chunks_mut().0.first_chunk_mut()?)?;
+        let words = room.as_chunks_mut().0.first_chunk_mut()?;
+        let sender = Sender { subflow, association, end };
         if segment.len > 0 {
-            let needed = most.saturating_sub(headers.len).min(segment.len as usize);
-            write_payload(packet.offset, needed, room.get_mut(headers.len..)?)?;
+            let (stream, len) = (StreamPlace::of(packet.offset), segment.len as usize);
+            headers.fill((&sender, segment), (length, stream.sum(len)), words)?;
+            let needed = most.saturating_sub(headers.len).min(len);
+            write_payload(stream, needed, room.get_mut(headers.len..)?)?;
+        } else {
+            headers.fill((&sender, segment), (length, 0), words)?;
         }
         subflow.sent[end] = subflow.sent[end].max(segment.end());
         if let Some(dsn) = segment.mptcp.mapping() {
@@ -394,30 +363,32 @@ impl Codec {
     /// Keeps the headers of a datagram that was written option by option, for segments like it.
     pub(super) fn keep_headers(&mut self, way: Way, packet: &Packet, datagram: &[u8]) {
         let Body::Tcp(segment) = &packet.body else { return };
-        let Some(shape) = Shape::of(packet.ecn, segment) else { return };
+        let Some(shape) = Shape::of(packet.ecn, segment).filter(|shape| shape.is_usual()) else { return };
         let (index, end) = way.parts();
         let subflow = &self.subflows[index];
-        let settings = &self.associations[subflow.association].settings[end];
+        let association = &self.associations[subflow.association];
+        let settings = &association.settings[end];
         // The checksum of a mapping covers the data.
-        if settings.checksum && shape.has(Shape::MAPPING) {
+        if settings.checksum && shape.dss & Shape::MAPPING != 0 {
             return;
         }
         let six = subflow.ends.source.is_ipv6();
         let overhead = settings.overhead.0 + u64::from(segment.len);
         let headers = packet.size.0.checked_sub(overhead).and_then(|len| datagram.get(..len as usize));
         if let Some(headers) = headers {
-            let wide = [subflow.wide[end] && settings.wide, settings.wide];
-            self.templates.place(way, kind(segment)).keep(shape, headers, six, wide);
+            let form = Form { six, wide: [subflow.wide[end] && settings.wide, settings.wide] };
+            let sender = Sender { subflow, association, end };
+            self.templates.place(way, kind(segment)).keep((shape, &sender, segment), form, headers);
         }
     }
 }
 
 /// Bytes of the stream, and perhaps others behind them. `None` without room for them.
 #[inline(always)]
-fn write_payload(offset: StreamOffset, len: usize, room: &mut [u8]) -> Option<()> {
+fn write_payload(stream: StreamPlace, len: usize, room: &mut [u8]) -> Option<()> {
     match room.first_chunk_mut::<SOON>() {
-        Some(place) if len <= SOON => *place = *payload(offset, SOON).first_chunk()?,
-        _ => room.get_mut(..len)?.copy_from_slice(payload(offset, len)),
+        Some(place) if len <= SOON => *place = *stream.bytes(SOON).first_chunk()?,
+        _ => room.get_mut(..len)?.copy_from_slice(stream.bytes(len)),
     }
     Some(())
 }
@@ -434,7 +405,7 @@ mod tests {
     use transport::packet::PathId;
     use transport::seq::{Dsn, Seq, Seq32, StreamOffset};
     use transport::tcp::ranges::Range;
-    use transport::tcp::segment::{Flags, SackBlocks};
+    use transport::tcp::segment::SackBlocks;
     use units::SimTime;
 
     use super::*;
