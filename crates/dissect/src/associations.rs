@@ -10,7 +10,7 @@ use wire::frame::{Ends, Frame};
 use wire::sctp::{Chunk, InitFields, SackFields, SctpHeader, kind};
 
 use crate::association::{Association, OnPath};
-use crate::connection::{Connection, Join, Mode, Subflow};
+use crate::connection::{Connection, Join, Mode, Stream, Subflow};
 use crate::link::Way;
 use crate::reading::{Key, Place, Reading, opposite};
 
@@ -72,7 +72,7 @@ impl Reading {
         };
         let end = usize::from(self.subflows[index].ends != frame.ends);
         let here = At { at, index, end };
-        self.sample(at, index);
+        self.sample(at, (index, end));
         self.learn_tags(here, header.tag, &first);
         let subflow = &mut self.subflows[index];
         subflow.last = at;
@@ -216,7 +216,7 @@ impl Reading {
             sides[end].usable.get_or_insert(at);
         }
         let connection = &mut self.connections[subflow.connection];
-        let (start, stream) = (connection.start, &mut connection.streams[end]);
+        let (start, stream): (u64, &mut Stream) = (connection.start, &mut connection.streams[end]);
         let Some(association) = &connection.association else { return };
         let messages = &association.sides[end].messages;
         stream.note_chunks((start, at), data.sums[1], messages.delivered(), messages.held());

@@ -9,6 +9,7 @@ use wire::frame::Ends;
 use crate::association::{Association, OnPath};
 use crate::direction::Direction;
 use crate::held::Holding;
+use crate::later::Later;
 use crate::link::Way;
 use crate::reading::{Place, opposite};
 use crate::samples::{Course, Sample};
@@ -107,7 +108,7 @@ pub(crate) struct Subflow {
     pub(crate) connection: usize,
     /// How it joined a connection; `None`: it opened one.
     pub(crate) joins: Option<Join>,
-    pub(crate) directions: [Direction; 2],
+    pub(crate) directions: [Later<Direction>; 2],
     pub(crate) mode: Mode,
     /// SYN, SYN/ACK, third ACK.
     pub(crate) handshake: [Option<u64>; 3],
@@ -160,6 +161,13 @@ impl Subflow {
         self.handshake[2].is_some() || self.handshake[0].is_none()
     }
 
+    /// No packet of the other end has been seen, and none of this end but SYNs. One that joins is not meant: others share its stream.
+    pub(crate) fn only_asks(&self) -> bool {
+        let [own, other] = &self.directions;
+        let asked = self.handshake[0].is_some() && !self.ending.reset && own.counts.bytes == 0;
+        self.joins.is_none() && self.on_path.is_none() && other.is_blank() && (own.is_blank() || asked)
+    }
+
     /// Where it was captured: at the client the SYN/ACK is a round trip late, at the server the third ACK.
     pub(crate) fn side(&self) -> Side {
         match self.way {
@@ -200,7 +208,7 @@ impl SeenKey {
 pub(crate) struct Connection {
     pub(crate) keys: [Option<SeenKey>; 2],
     pub(crate) subflows: Vec<usize>,
-    pub(crate) streams: [Stream; 2],
+    pub(crate) streams: [Later<Stream>; 2],
     /// Its first packet at any place of the file.
     pub(crate) start: u64,
     /// MP_FASTCLOSE, or ABORT of SCTP, was seen.

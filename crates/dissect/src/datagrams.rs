@@ -18,7 +18,7 @@ impl Reading {
             None => self.open_conversation(at, key, (file, way), frame.ends),
         };
         let end = usize::from(self.subflows[index].ends != frame.ends);
-        self.sample(at, index);
+        self.sample(at, (index, end));
         let subflow = &mut self.subflows[index];
         subflow.last = at;
         let direction = &mut subflow.directions[end];

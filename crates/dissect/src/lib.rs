@@ -19,6 +19,7 @@ mod datagrams;
 mod direction;
 mod file;
 mod held;
+mod later;
 mod link;
 mod messages;
 mod multipath;

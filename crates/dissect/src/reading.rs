@@ -9,7 +9,8 @@ use wire::mptcp::Mptcp;
 use wire::options::TcpOption;
 
 use crate::associations::Associations;
-use crate::connection::{Connection, Join, Mode, Subflow};
+use crate::connection::{Connection, Join, Mode, Stream, Subflow};
+use crate::direction::Direction;
 use crate::file::{Input, Unreadable};
 use crate::link::{Way, datagram};
 use crate::multipath::{Known, Signal};
@@ -212,7 +213,7 @@ impl Reading {
             self.find_connection(index, frame.ends, header);
         }
         let end = usize::from(self.subflows[index].ends != frame.ends);
-        self.sample(at, index);
+        self.sample(at, (index, end));
         let payload = frame.payload_len as u64;
         self.subflows[index].last = at;
         let signal = self.mptcp(index, end, header, payload > 0);
@@ -256,7 +257,8 @@ impl Reading {
         let bare = empty && ![TcpFlags::SYN, TcpFlags::FIN, TcpFlags::RST].iter().any(|flag| has(*flag));
         let subflow = &mut self.subflows[index];
         let [one, other] = &mut subflow.directions;
-        let (own, peer) = if end == 0 { (one, other) } else { (other, one) };
+        let (own, peer): (&mut Direction, &mut Direction) =
+            if end == 0 { (one, other) } else { (other, one) };
         own.heard.note_ack(header.ack, header.window, bare, &mut own.counts);
         // RFC 7323 section 2.2: the window of a SYN is not scaled, and none is unless both ends have offered it.
         let shift = match (has(TcpFlags::SYN), own.heard.windows.scale, peer.heard.windows.scale) {
@@ -291,10 +293,14 @@ impl Reading {
     /// Updates the limits of both senders of a subflow after a packet of `end`.
     pub(crate) fn wait(&mut self, at: u64, index: usize, end: usize) {
         let subflow = &mut self.subflows[index];
+        if end == 0 && subflow.only_asks() {
+            return;
+        }
         let established = subflow.is_established();
         let connection = &mut self.connections[subflow.connection];
         for (sender, direction) in subflow.directions.iter_mut().enumerate() {
-            let stream = &mut connection.streams[sender];
+            let (direction, stream): (&mut Direction, &mut Stream) =
+                (direction, &mut connection.streams[sender]);
             if established {
                 direction.course.waiting.begin(at);
                 stream.course.waiting.begin(at);
@@ -313,8 +319,12 @@ impl Reading {
         }
     }
 
-    /// Samples of a subflow and of its connection, before a packet changes them.
-    pub(crate) fn sample(&mut self, at: u64, index: usize) {
+    /// Samples of a subflow and of its connection, before a packet of `end` changes them.
+    pub(crate) fn sample(&mut self, at: u64, (index, end): (usize, usize)) {
+        if end == 0 && self.subflows[index].only_asks() {
+            return;
+        }
+        let first = self.since_start(self.subflows[index].first);
         let at = self.since_start(at);
         let clock = self.clock;
         let subflow = &mut self.subflows[index];
@@ -322,11 +332,11 @@ impl Reading {
         let connection = &mut self.connections[subflow.connection];
         let mut full = false;
         for (direction, stream) in subflow.directions.iter_mut().zip(&mut connection.streams) {
-            if direction.course.samples.is_due(clock, at) {
+            if direction.course.samples.is_due(clock, first, at) {
                 let values = direction.sample(multipath.then(|| stream.course.waiting.cause()));
                 full |= direction.course.samples.take(clock, at, values);
             }
-            if stream.course.samples.is_due(clock, at) {
+            if stream.course.samples.is_due(clock, first, at) {
                 let values = if multipath { stream.sample() } else { direction.sample_of_stream() };
                 full |= stream.course.samples.take(clock, at, values);
             }
@@ -334,8 +344,10 @@ impl Reading {
         if full {
             self.clock.slow_down();
             let directions = self.subflows.iter_mut().flat_map(|subflow| &mut subflow.directions);
+            let directions = directions.filter(|direction| !direction.is_blank());
             directions.for_each(|direction| direction.course.samples.thin());
             let streams = self.connections.iter_mut().flat_map(|connection| &mut connection.streams);
+            let streams = streams.filter(|stream| !stream.is_blank());
             streams.for_each(|stream| stream.course.samples.thin());
         }
     }
@@ -345,8 +357,8 @@ impl Reading {
         let subflow = &mut self.subflows[index];
         let connection = &mut self.connections[subflow.connection];
         let start = connection.start;
-        let stream = &mut connection.streams[end];
-        let direction = &mut subflow.directions[end];
+        let stream: &mut Stream = &mut connection.streams[end];
+        let direction: &mut Direction = &mut subflow.directions[end];
         let multipath = matches!(subflow.mode, Mode::Multipath | Mode::Infinite);
         stream.fin |= direction.fallen.is_some() && direction.fin;
         let before = direction.behind_a_gap();

@@ -68,10 +68,10 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// A packet comes at `at`, before which a sample is due.
+    /// A packet comes at `at`, before which a sample is due; samples begin after `first`.
     #[inline]
-    pub(crate) fn is_due(&mut self, clock: Clock, at: u64) -> bool {
-        at >= *self.next.get_or_insert_with(|| clock.next(at))
+    pub(crate) fn is_due(&mut self, clock: Clock, first: u64, at: u64) -> bool {
+        at >= *self.next.get_or_insert_with(|| clock.next(first))
     }
 
     /// The values before a packet at `at` are those of the instants since the last one. Values stay the same in a pause: its two
@@ -118,7 +118,7 @@ mod tests {
     fn a_pause_has_two_samples() {
         let (mut samples, clock) = (Samples::default(), Clock::default());
         for (at, fresh) in [(0, 0), (50, 1), (120, 2), (180, 3), (1_010, 4)] {
-            if samples.is_due(clock, at * 1_000_000) {
+            if samples.is_due(clock, at * 1_000_000, at * 1_000_000) {
                 assert!(!samples.take(clock, at * 1_000_000, Sample { fresh, ..Sample::default() }));
             }
         }
@@ -131,7 +131,7 @@ mod tests {
         let (mut samples, mut clock) = (Samples::default(), Clock::default());
         for at in 0..200_000 {
             let at = at * 10_000_000;
-            if samples.is_due(clock, at) && samples.take(clock, at, Sample::default()) {
+            if samples.is_due(clock, at, at) && samples.take(clock, at, Sample::default()) {
                 clock.slow_down();
                 samples.thin();
             }

@@ -336,7 +336,7 @@ impl<'a> ConnectionView<'a> {
     }
 
     fn directions(&self, end: usize) -> impl Iterator<Item = &'a Direction> + use<'a> {
-        self.subflows().map(move |subflow| &subflow.subflow.directions[end])
+        self.subflows().map(move |subflow| &*subflow.subflow.directions[end])
     }
 }
 
