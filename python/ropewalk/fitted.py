@@ -16,6 +16,7 @@ from ropewalk import changing, ended, shared, writes
 from ropewalk.bursts import Bursts, bursts
 from ropewalk.errors import ScenarioError
 from ropewalk.fitted_file import FEW, Beside, Sender, text_of, unknown
+from ropewalk.lossy import Lossy, lossy
 from ropewalk.scenario import Scenario
 
 Row = dict[str, Any]
@@ -124,6 +125,13 @@ class Path:
     """Its losses are many, and have a model; otherwise they are repeated one by one."""
     bursts: Bursts | None = None
     """How the losses of the model come together; None: independently."""
+    lossy: tuple[Lossy, ...] = ()
+    """Times of many losses, which are not among the others."""
+
+    def each_lost(self) -> Path:
+        """The same with all losses one by one."""
+        lost = [*self.lost, *(number for time in self.lossy for number in time.lost)]
+        return replace(self, lost=sorted(set(lost)), lossy=(), by_chance=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +237,7 @@ def fit(
             mine = Packets(samples, mine.silences, losses)
         path = _path(len(paths) + 1, (flow, start), [row, *rows], mine)
         path = replace(path, delay=path.delay.at(assumed.delay))
-        paths.append(replace(path, by_chance=path.by_chance and not assumed.each_loss))
+        paths.append(path.each_lost() if assumed.each_loss else path)
     buffer = _buffers(flow, tables["series"].filter(of_flow), assumed.buffer)
     application = assumed.application or writes.pausing(flow, packets.samples.filter(of_flow))
     sender = Sender(assumed.rules, told, (buffer.lines, buffer.key), application)
@@ -292,8 +300,15 @@ def _path(number: int, of_flow: tuple[Row, float], rows: list[Row], packets: Pac
         steps = [(max(at - delay.value - start, 0.0), wire * value) for at, value in steps]
         told = f"{len(steps) - 1} changes; not known while the queue was empty or losses repaired"
         rate = Figure(rate.value, min(value for _, value in steps), max(value for _, value in steps), told)
+    kept = _answered(packets, gone, base)
+    times = lossy(kept, flow["end_s"] - start, base)
+    many_lost = [number for time in times for number in time.lost]
+    kept = kept.filter(~pl.col("packet").is_in(many_lost))
     queue, loss, lost = _queue_and_loss(
-        row, packets, base, (rate, changing.Link(wire, [(at + start, value) for at, value in steps])), gone
+        row,
+        Packets(packets.samples, packets.silences, kept),
+        base,
+        (rate, changing.Link(wire, [(at + start, value) for at, value in steps])),
     )
     # Kernels acknowledge a SYN/ACK by itself; in a run only a subflow that joins does, without data.
     before = SYN + (THIRD if own["subflow"] > 0 and flow["from_client"] else 0)
@@ -314,7 +329,18 @@ def _path(number: int, of_flow: tuple[Row, float], rows: list[Row], packets: Pac
     many = len(lost) > FEW
     together = bursts(lost, row["segments_sent"]) if many else None
     figures = rate, steps, delay, queue, loss, lost, outages
-    return Path(name, own["path"], *figures, joined, left, backup, many, together)
+    times = [time.moved(-start, before) for time in times]
+    return Path(name, own["path"], *figures, joined, left, backup, many, together, tuple(times))
+
+
+def _answered(packets: Packets, gone: list[tuple[float, float]], base_s: float) -> pl.DataFrame:
+    """Losses but for those of outages: their data is sent again until all is acknowledged."""
+    spans = [
+        (_unanswered(packets.samples, since, base_s), _repaired(packets.samples, until))
+        for since, until in gone
+    ]
+    inside = (pl.col("t_s").is_between(*span) for span in spans)
+    return packets.losses.filter(~pl.any_horizontal(pl.lit(value=False), *inside))
 
 
 def _left(flow: Row, row: Row, times: tuple[float, float]) -> float | None:
@@ -405,7 +431,6 @@ def _queue_and_loss(
     packets: Packets,
     base_s: float,
     rates: tuple[Figure, changing.Link],
-    gone: list[tuple[float, float]],
 ) -> tuple[Figure, Figure, list[int]]:
     """A loss while the queue was long is one of the queue, any other one of the link.
 
@@ -415,14 +440,7 @@ def _queue_and_loss(
     longest = max((row["srtt_max_s"] or 0.0) - base_s, 0.0)
     random: list[int] = []
     full: list[tuple[float, float]] = []
-    # Data without an answer waited for the end of an outage, and is sent again until all is acknowledged.
-    spans = [
-        (_unanswered(packets.samples, since, base_s), _repaired(packets.samples, until))
-        for since, until in gone
-    ]
-    kept = packets.losses.filter(
-        ~pl.any_horizontal(pl.lit(value=False), *(pl.col("t_s").is_between(*span) for span in spans))
-    )
+    kept = packets.losses
     # The same queue is a short delay while the rate is high.
     waiting = changing.waiting(packets.samples, kept["t_s"].to_list(), link, base_s)
     for (number, at), (held, much) in zip(kept.select("packet", "t_s").iter_rows(), waiting, strict=True):

@@ -73,6 +73,7 @@ def text_of(name: str, flow: Row, paths: list[Path], sender: Sender, beside: Bes
         lines += ["", f"{told}; they are not in this file"]
     for path in paths:
         lines += _events(path, length)
+        lines += _lossy(path, upward=bool(flow["from_client"]))
     return "\n".join(lines) + "\n"
 
 
@@ -82,11 +83,9 @@ def _path_lines(path: Path, *, upward: bool) -> list[str]:
     own = f'"{rate.value:.0f}bit/s"'
     rest = f'delay = {_seconds(delay.value)}, queue = "{queue.value:.0f}B"'
     common = f"rate = {_steps(path.steps) or own}, {rest}"
-    loss = ""
-    if path.by_chance:
-        loss = f", loss = {_loss(path.bursts, path.loss.value)}"
-    elif path.lost:
-        loss = f', loss = {{ kind = "list", packets = {path.lost} }}'
+    first = path.lossy[0].lost[0] if path.lossy else None
+    found = _losses(path, 0, first)
+    loss = f", loss = {found}" if found else ""
     return [
         "[[path]]",
         f'name = "{path.name}"  # {_comment(path.ends)}',
@@ -97,6 +96,29 @@ def _path_lines(path: Path, *, upward: bool) -> list[str]:
         f"{there} = {{ {common}{loss} }}",
         f"{back} = {{ rate = {own}, {rest} }}",
     ]
+
+
+def _losses(path: Path, behind: int, before: int | None) -> str:
+    """The losses between the packets of these numbers, which count from the first one; empty: none."""
+    if path.by_chance:
+        return _loss(path.bursts, path.loss.value)
+    lost = [one - behind for one in path.lost if behind < one and (before is None or one < before)]
+    return f'{{ kind = "list", packets = {lost} }}' if lost else ""
+
+
+def _lossy(path: Path, *, upward: bool) -> list[str]:
+    """Times of many losses, and what is lost behind them."""
+    lines: list[str] = []
+    following: list[int | None] = [time.lost[0] for time in path.lossy]
+    for time, before in zip(path.lossy, [*following[1:], None], strict=False):
+        link = f'link = "{path.name}.{"up" if upward else "down"}"'
+        told = f"{len(time.lost)} of {time.sent} segments from {time.start_s:.3g} to {time.end_s:.3g} s"
+        many = f'{{ kind = "packet", probability = {time.share:.3g} }}'
+        lines += ["", f"# loss: {told} were sent again; that of the way back is not identifiable"]
+        lines += _event(time.start_s, link, f"set = {{ loss = {many} }}")[1:]
+        rest = _losses(path, time.lost[-1], before) or '"none"'
+        lines += _event(time.end_s, link, f"set = {{ loss = {rest} }}")
+    return lines
 
 
 def _loss(bursts: Bursts | None, mean: float) -> str:
