@@ -35,7 +35,7 @@ class Lossy:
 
     @property
     def share(self) -> float:
-        """Of the packets that were sent in it."""
+        """Lost packets over those that were sent in it."""
         return len(self.lost) / self.sent
 
     def moved(self, seconds: float, packets: int) -> Lossy:

@@ -83,7 +83,7 @@ struct Headers {
     words: [[u8; WORD]; WORDS],
     /// In bytes.
     len: usize,
-    /// Of the datagram, as it stands in them; with the checksum of IPv4.
+    /// Length of the datagram, as it stands in them; with the checksum of IPv4.
     length: u16,
     /// Sum of all words of TCP that are no fields, with its pseudo header.
     sum: u64,
