@@ -65,6 +65,13 @@ def test_a_wrong_line_is_named(scenario: Path) -> None:
     assert "path.cell.up.rate.file" in text
 
 
+def test_opportunities_do_not_replace_their_scenario(scenario: Path, ropewalk: Ropewalk) -> None:
+    done = ropewalk("opportunities", scenario, "cell.up", "--out", scenario)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the scenario itself would be replaced" in done.stderr
+    assert scenario.read_text(encoding="utf-8") == TEXT
+
+
 def test_opportunities_are_written_and_read_back(scenario: Path, ropewalk: Ropewalk) -> None:
     out = scenario.parent / "written.up"
     done = ropewalk("opportunities", scenario, "cell.up", "--set", "duration=400ms", "--out", out)

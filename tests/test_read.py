@@ -121,6 +121,33 @@ def test_what_cannot_be_read_is_said(ropewalk: Ropewalk, tmp_path: Path) -> None
     assert "Traceback" not in alone.stderr
 
 
+@pytest.mark.parametrize("option", ["--scenario", "--anonymise"])
+def test_a_capture_is_not_replaced_by_what_is_made_of_it(
+    option: str, ropewalk: Ropewalk, tmp_path: Path
+) -> None:
+    capture, link = tmp_path / "mine.pcapng", tmp_path / "link.pcapng"
+    content = (KERNEL / "two-subflows.pcapng").read_bytes()
+    capture.write_bytes(content)
+    link.symlink_to(capture)
+    done = ropewalk("read", capture, option, link)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{option} {link}: the capture itself would be replaced")
+    assert capture.read_bytes() == content
+
+
+def test_captures_of_both_ends_given_twice_are_connections_of_their_own(
+    ropewalk: Ropewalk, small: Path, tmp_path: Path
+) -> None:
+    """Rows of two connections with one name would be taken for those of one."""
+    assert ropewalk("run", small, "--out", tmp_path, "--capture", "both").returncode == 0
+    capture = tmp_path / "capture" / "seed-1.pcapng"
+    done = ropewalk("read", capture, capture)
+    assert (done.returncode, done.stderr) == (0, "")
+    names = rw.read([capture, capture]).flows["flow"].to_list()
+    assert len(names) > 1
+    assert names[1] == f"{names[0]} (2)"
+
+
 def test_an_anonymous_capture_reads_the_same(ropewalk: Ropewalk, tmp_path: Path) -> None:
     """And tshark finds one MPTCP connection in it, with mappings for all data and right checksums."""
     out = tmp_path / "shared.pcapng"

@@ -5,7 +5,7 @@
 //! place of the sender, those of arrivals without that of the receiver.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trace::{Better, Kind, MetricSpec, Table, TableSpec, Unit, metrics};
 use wire::frame::Ends;
@@ -52,6 +52,8 @@ const OF_SUBFLOWS: &[Own] = &[
 /// A direction of data.
 struct Conversation<'a> {
     flow: FlowView<'a>,
+    /// Client and server in the direction of the data: unlike those of all others.
+    name: String,
     number: u64,
     end: usize,
     /// When it ended, in seconds: each of its subflows asks.
@@ -104,11 +106,12 @@ const fn own(name: &'static str, kind: Kind) -> MetricSpec {
 /// The tables of a run, of which `runs`, `flows`, `subflows` and `series` have rows; `samples`, `silences` and `losses`.
 pub fn tables(reading: &Reading) -> Vec<Table> {
     let mut rows = Rows::default();
+    let mut times: BTreeMap<String, u64> = BTreeMap::new();
     for (number, flow) in (0..).zip(reading.flows()) {
         for end in 0..2 {
-            let one = Conversation { flow, number, end, over: OnceCell::new() };
             if flow.places().any(|place| place.bytes(end) > 0) {
-                rows.add(&one);
+                let name = unique(name(flow, end), &mut times);
+                rows.add(&Conversation { flow, name, number, end, over: OnceCell::new() });
             }
         }
     }
@@ -141,9 +144,19 @@ struct Rows {
 }
 
 /// Client and server by name, in the direction of the data.
-fn name(ends: Ends, end: usize) -> String {
-    let [from, to] = if end == 0 { [ends.source, ends.destination] } else { [ends.destination, ends.source] };
+fn name(flow: FlowView<'_>, end: usize) -> String {
+    let Some(first) = flow.any().subflows().next() else { return String::new() };
+    let Ends { source, destination, .. } = first.ends();
+    let [from, to] = if end == 0 { [source, destination] } else { [destination, source] };
     format!("{from} to {to}")
+}
+
+/// The name with a number from the second time on: a client may use a port again, and a capture may be given twice. The rows of
+/// two connections with one name would be taken for those of one.
+fn unique(name: String, times: &mut BTreeMap<String, u64>) -> String {
+    let times = times.entry(name.clone()).or_default();
+    *times += 1;
+    if *times == 1 { name } else { format!("{name} ({times})") }
 }
 
 /// The addresses alone.
@@ -153,11 +166,6 @@ fn path(ends: Ends, end: usize) -> String {
 }
 
 impl<'a> Conversation<'a> {
-    fn name(&self) -> String {
-        let first = self.flow.any().subflows().next();
-        first.map_or_else(String::new, |first| name(first.ends(), self.end))
-    }
-
     fn sender(&self) -> Option<ConnectionView<'a>> {
         self.flow.sender(self.end)
     }
@@ -290,7 +298,7 @@ impl Rows {
     ) {
         let mut row = Row::default();
         row.put("run", RUN);
-        row.put("flow", one.name());
+        row.put("flow", one.name.clone());
         row.maybe("connection", subflow.map(|_| 0));
         row.maybe("subflow", subflow);
         row.put("t_s", at as f64 / 1e9);
@@ -338,7 +346,7 @@ impl Rows {
         let Some(sender) = of.sender else { return };
         let named = || {
             let mut row = Row::default();
-            row.put("flow", one.name());
+            row.put("flow", one.name.clone());
             row.put("subflow", index);
             row
         };
@@ -393,7 +401,7 @@ fn flow(one: &Conversation<'_>, subflows: &[Subflow<'_>]) -> Row {
     };
     let mut row = Row::default();
     row.put("run", RUN);
-    row.put("flow", one.name());
+    row.put("flow", one.name.clone());
     row.put("connection", one.number);
     row.put("side", one.flow.side());
     row.put("from_client", end == 0);
@@ -454,7 +462,7 @@ fn subflow(one: &Conversation<'_>, (index, of): (u64, &Subflow<'_>), all: u64) -
     let arrived = of.arrived(end);
     let mut row = Row::default();
     row.put("run", RUN);
-    row.put("flow", one.name());
+    row.put("flow", one.name.clone());
     row.put("connection", 0);
     row.put("subflow", index);
     row.put("path", path(any.ends(), end));

@@ -1,5 +1,6 @@
 //! Forms of capture files, and files that are broken: what can be read is read, and the rest has a word.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -23,6 +24,20 @@ fn reading(name: &str, bytes: &[u8]) -> Reading {
 
 fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// A capture that is given again and again is read as connections of their own, and rows are told apart by their names.
+#[test]
+fn no_two_connections_have_one_name() {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/captures/two-subflows.pcapng");
+    let reading = read(&[file.clone(), file.clone(), file]);
+    let tables = dissect::tables(&reading);
+    let flows = tables.iter().find(|table| table.name == "flows").expect("flows");
+    let names = flows.column("flow").expect("names");
+    let names: Vec<String> = (0..names.len()).map(|row| names.text(row)).collect();
+    assert!(names.len() > 1, "{names:?}");
+    assert_eq!(names[1], format!("{} (2)", names[0]));
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
 }
 
 /// Time in nanoseconds and bytes of each packet, in the order of the file.

@@ -29,7 +29,7 @@ from ropewalk.cli.options import (
     without_effect,
 )
 from ropewalk.cli.rain import rain
-from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, reported, tell
+from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, refuse_to_replace, reported, tell
 from ropewalk.cli.reproduce import reproduce
 from ropewalk.disk import write_whole
 from ropewalk.errors import ScenarioError
@@ -465,6 +465,8 @@ def opportunities(*, file: Path, link: str, seed: int, overrides: tuple[str, ...
     Rates of kind "opportunities" read it, and so do the tools of mahimahi.
     """
     with reported():
+        if out is not None:
+            refuse_to_replace([file], "--out", out, "the scenario")
         scenario = load(file, overrides)
         try:
             text = scenario.opportunities(link, seed)

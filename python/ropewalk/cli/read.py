@@ -12,12 +12,12 @@ from ropewalk import connections, disk, provenance, store
 from ropewalk.cli.columns import Column, show_table
 from ropewalk.cli.reporting import (
     RUN_FAILED,
-    WRONG_INPUT,
     complain,
     describe,
     fail,
     next_step,
     refuse_others,
+    refuse_to_replace,
     tell,
 )
 from ropewalk.cli.tables import NONE, printer
@@ -83,10 +83,7 @@ class ReadOrder:
 
 def anonymise(files: tuple[Path, ...], out: Path) -> None:
     """Writes one capture without addresses, payload and keys, and says so."""
-    if any(file.exists() and out.exists() and file.samefile(out) for file in files):
-        fail(
-            f"--anonymise {out}: the capture itself would be replaced\n  fix: name another file", WRONG_INPUT
-        )
+    refuse_to_replace(files, "--anonymise", out, "the capture")
     try:
         done = connections.anonymise(files, out)
     except OSError as error:
@@ -104,6 +101,8 @@ def execute(order: ReadOrder) -> None:
     """Reads, writes, prints."""
     if order.out is not None:
         refuse_others(order.out, "run")
+    if order.scenario is not None:
+        refuse_to_replace(order.files, "--scenario", order.scenario, "the capture")
     reading = connections.read(order.files)
     for problem in reading.problems:
         complain(problem)

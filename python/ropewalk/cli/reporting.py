@@ -15,7 +15,7 @@ from ropewalk.errors import ScenarioError
 from ropewalk.visible import readable, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
     from typing import NoReturn
 
@@ -74,6 +74,12 @@ def refuse_others(out: Path, kind: str) -> None:
             "  fix: name another directory, or remove that one",
             WRONG_INPUT,
         )
+
+
+def refuse_to_replace(files: Iterable[Path], option: str, out: Path, what: str) -> None:
+    """Ends the command if `out` is one of the files that it reads."""
+    if any(file.exists() and out.exists() and file.samefile(out) for file in files):
+        fail(f"{option} {out}: {what} itself would be replaced\n  fix: name another file", WRONG_INPUT)
 
 
 def next_step(out: Path) -> str:
