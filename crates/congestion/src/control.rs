@@ -73,6 +73,12 @@ pub trait CongestionControl: Extensions + fmt::Debug + Send {
     /// New data was acknowledged outside recovery (slow start and congestion avoidance).
     fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>);
 
+    /// As `on_ack`, and returns the window after it: one call for each ACK in the place of two.
+    fn after_ack(&mut self, ack: &Ack, paths: Paths<'_>) -> Window {
+        self.on_ack(ack, paths);
+        self.window()
+    }
+
     /// First loss of a recovery episode: sets ssthresh and cwnd to their values after the reduction. Inflation and
     /// proportional rate reduction are added by the recovery machine.
     fn on_loss(&mut self, loss: &Loss, paths: Paths<'_>);

@@ -53,7 +53,8 @@ impl Lia {
         let reno = self.window.mss / self.window.cwnd;
         let linked = self.window.mss * alpha_over_total(self.window.cwnd, paths)?;
         debug_assert!(linked >= 0.0 && linked.is_finite(), "a linked increase of {linked} per byte");
-        Some(linked.min(reno))
+        // Comparisons are cheaper than `f64::min` and `f64::max`, which also treat NaN.
+        Some(if linked < reno { linked } else { reno })
     }
 }
 
@@ -68,7 +69,6 @@ fn alpha_over_total(cwnd: f64, paths: Paths<'_>) -> Option<f64> {
         for path in siblings {
             let rate = path.cwnd * path.inverse_srtt;
             sum_rate += rate;
-            // A comparison is cheaper than `f64::max`, which also treats NaN.
             best = if rate * path.inverse_srtt > best { rate * path.inverse_srtt } else { best };
             linked |= path.coupled;
         }
@@ -80,6 +80,7 @@ fn alpha_over_total(cwnd: f64, paths: Paths<'_>) -> Option<f64> {
 impl Extensions for Lia {}
 
 impl CongestionControl for Lia {
+    #[inline(always)]
     fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>) {
         if self.window.in_slow_start() || !may_grow(ack) {
             return self.window.grow(ack);
@@ -87,7 +88,7 @@ impl CongestionControl for Lia {
         match self.increase_per_byte(paths) {
             Some(increase) => {
                 let linked = increase * self.window.counted(ack.acked);
-                self.window.cwnd += linked.max(self.min_increase);
+                self.window.cwnd += if linked > self.min_increase { linked } else { self.min_increase };
                 self.window.check();
             }
             None => self.window.avoid(ack.acked),

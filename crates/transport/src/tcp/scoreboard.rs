@@ -22,6 +22,8 @@ pub struct Scoreboard {
     /// Numbered, so that one is found again when others have left at the front.
     segments: Ring<Sent>,
     outstanding: u64,
+    /// The same as a window counts it.
+    outstanding_counted: u64,
     counted: Counted,
     /// Bytes ever marked lost, retransmissions anew.
     ever_lost: u64,
@@ -118,7 +120,7 @@ impl Scoreboard {
     /// The same as a window counts it.
     #[inline]
     pub fn outstanding_counted(&self) -> u64 {
-        self.counted.of(self.all())
+        self.outstanding_counted
     }
 
     /// RFC 6675 pipe: bytes believed to be in the network.
@@ -201,6 +203,7 @@ impl Scoreboard {
     pub fn push(&mut self, segment: Sent) {
         debug_assert!(self.segments.back().is_none_or(|b| b.end() == segment.seq));
         self.outstanding += u64::from(segment.len);
+        self.outstanding_counted += self.counted.one(segment.len.into());
         self.segments.push(segment);
     }
 
@@ -224,6 +227,7 @@ impl Scoreboard {
             oldest = oldest.or(Some(segment.sent_at));
             self.forget(&segment, Tally::from(&segment), change);
         }
+        self.outstanding_counted = self.counted.of(self.all());
         if let Some(repairs) = &mut self.repairs {
             repairs.acknowledged(una);
         }
@@ -264,6 +268,7 @@ impl Scoreboard {
             self.outstanding -= u64::from(front.len);
             self.segments.drop_front();
         }
+        self.outstanding_counted = self.counted.of(self.all());
         acked
     }
 
@@ -535,6 +540,7 @@ impl Scoreboard {
                 .fold(Tally::default(), |sum, one| sum + one)
         };
         assert_eq!(self.outstanding, sum(&|_| true).bytes);
+        assert_eq!(self.outstanding_counted, self.counted.of(sum(&|_| true)));
         let none = Repairs::default();
         let repairs = self.repairs.as_deref().unwrap_or(&none);
         assert_eq!(repairs.lost, sum(&|s| s.lost));

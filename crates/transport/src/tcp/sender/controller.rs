@@ -118,7 +118,13 @@ impl Controller {
 
     #[inline(always)]
     fn refresh(&mut self) {
-        self.window = self.inner.window();
+        let window = self.inner.window();
+        self.note(window);
+    }
+
+    #[inline(always)]
+    fn note(&mut self, window: Window) {
+        self.window = window;
         if self.extensions.is_some() {
             self.refresh_extensions();
         }
@@ -158,7 +164,8 @@ impl Controller {
     #[inline(always)]
     pub(super) fn on_ack(&mut self, ack: &Ack, paths: Paths<'_>) {
         if !self.capabilities.needs.whole_window {
-            self.tell(|c| c.on_ack(ack, paths));
+            let window = self.inner.after_ack(ack, paths);
+            self.note(window);
         }
     }
 
