@@ -235,3 +235,37 @@ def test_one_end_gives_what_it_knows(name: str, sends: bool, tmp_path: Path) -> 
                 # Data that has arrived and not been acknowledged yet is missing.
                 missing = told["delivered_bytes"] - found["delivered_bytes"]
                 assert 0 <= missing <= (0.05 * told["delivered_bytes"] if sends else 0)
+
+
+REFUSED = """\
+name = "a fallback, and a subflow that is refused"
+duration = "5s"
+
+[[path]]
+name = "a"
+both = { rate = "7Mbit/s", delay = "33ms", queue = "90kB" }
+up = { strip_mptcp = 5 }
+
+[[path]]
+name = "b"
+both = { rate = "3Mbit/s", delay = "80ms", queue = "50kB" }
+
+[[flow]]
+name = "up"
+from = "terminal"
+to = "server"
+app = "bulk"
+transport = { kind = "mptcp", profile = "linux" }
+"""
+
+
+@pytest.mark.parametrize("at", ["both", "terminal", "server"])
+def test_a_fallback_is_seen_beside_a_refused_subflow(at: str, tmp_path: Path) -> None:
+    """Its SYN is in the file, and no answer but a reset."""
+    results = rw.Scenario.parse(REFUSED).run([1], capture=rw.Capture(tmp_path, at=at))
+    assert results.flows["fell_back"].to_list() == [True]
+    reading = rw.read([results.captures[1]])
+    assert reading.flows["fell_back"].to_list() == [True]
+    assert reading.subflows["unmapped_bytes"].sum() == 0
+    told, found = (table["delivered_bytes"][0] for table in (results.flows, reading.flows))
+    assert found == pytest.approx(told, rel=0.05 if at == "terminal" else 0.0)

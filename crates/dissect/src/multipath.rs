@@ -16,6 +16,8 @@ use crate::direction::Mapped;
 use crate::link::Way;
 use crate::reading::{Place, Reading, opposite};
 
+/// Subflows of a connection that may have fallen back: more are those of a scan.
+const REFUSED: usize = 64;
 /// Places at which a connection is looked for by its token: the client's and the server's.
 const PLACES: usize = 4;
 /// Data sequence numbers with the same higher bits belong to one connection, where its keys were not captured.
@@ -236,13 +238,20 @@ impl Reading {
     pub(crate) fn notice_fallback(&mut self, (index, end): (usize, usize), seq: Seq, signal: &Signal) {
         let subflow = &self.subflows[index];
         let direction = &subflow.directions[end];
-        let alone = self.connections[subflow.connection].subflows.len() == 1;
         let follows = direction.synchronised && direction.sent().highest == seq.distance();
         let told = signal.any || signal.cut;
         let mine = Range::new(seq.distance(), seq.distance() + 1);
-        if alone && follows && !told && subflow.joins.is_none() && direction.mapped(mine).is_none() {
+        let unmapped = follows && !told && subflow.joins.is_none() && direction.mapped(mine).is_none();
+        if unmapped && self.is_alone(index) {
             self.fall_back(index, end, seq);
         }
+    }
+
+    /// No other subflow of its connection got an answer to its SYN: MP_JOIN is refused after a fallback.
+    fn is_alone(&self, index: usize) -> bool {
+        let subflows = &self.connections[self.subflows[index].connection].subflows;
+        let refused = |other: usize| matches!(self.subflows[other].handshake, [Some(_), None, _]);
+        subflows.len() <= REFUSED && subflows.iter().all(|other| *other == index || refused(*other))
     }
 
     /// From `seq` on data of an end is in order: plain TCP, if none was mapped before.
