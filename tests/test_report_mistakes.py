@@ -20,6 +20,18 @@ def places(studied: Path, ran: Path, tmp_path: Path) -> dict[str, Path]:
     return {"studied": studied, "ran": ran, ".": tmp_path, "nowhere": Path("nowhere")}
 
 
+def test_a_report_replaces_no_file_of_its_results(ran: Path, tmp_path: Path, ropewalk: Ropewalk) -> None:
+    shutil.copytree(ran, tmp_path / "out")
+    table = tmp_path / "out" / "flows.parquet"
+    content = table.read_bytes()
+    done = ropewalk("report", tmp_path / "out", "--out", table)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"--out {table}: a file of the results itself would be replaced" in done.stderr
+    assert table.read_bytes() == content
+    assert ropewalk("report", tmp_path / "out", "--out", tmp_path / "out" / "mine.html").returncode == 0
+    assert ropewalk("report", tmp_path / "out", "--out", tmp_path / "out" / "mine.html").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, tell
+from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, refuse_to_replace, tell
 from ropewalk.report.source import ReportError
 from ropewalk.store import check_writable
 
@@ -56,6 +56,8 @@ def write_report(directory: Path, out: Path | None, seed: int | None, case: str 
 
     target = directory / report.FILE if out is None else out
     with _judged(directory):
+        kept = [file for file in directory.iterdir() if file.suffix != ".html"] if directory.is_dir() else []
+        refuse_to_replace(kept, "--out", target, "a file of the results")
         text = report.build(directory, run=seed, case=case)
         with _writing(target):
             report.save(text, target)
