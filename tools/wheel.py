@@ -1,12 +1,13 @@
 """Builds a wheel that has scenarios, studies, reproductions and measurements in it, and tries it out.
 
-python tools/wheel.py build    # into dist/
+python tools/wheel.py build    # into dist/; with MATURIN_PGO=1 in the environment guided by a profile
 python tools/wheel.py test     # in a fresh venv, away from the checkout, with the libraries of .venv
 python tools/wheel.py install  # the same with libraries from the package index, as a user installs it
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -114,13 +115,16 @@ def test(*, libraries_from_index: bool) -> None:
             )
             if done.returncode != 0 or str(ROOT) in done.stdout:
                 sys.exit(f"{' '.join(arguments)}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
-        where = "import ropewalk; print(ropewalk.__file__)"
+        where = "import ropewalk, ropewalk._core as core; print(ropewalk.__file__, core.BUILD, sep='\\n')"
         found = subprocess.run(  # noqa: S603
             [str(python), "-c", where], cwd=work, capture_output=True, text=True, check=True
         )  # noqa: RUF100, S603
-        if not found.stdout.startswith(str(place)):
-            sys.exit(f"not the wheel was run, but {found.stdout}")
-        print(f"{newest().name}: {len(COMMANDS)} commands work in a fresh venv")
+        file, made = found.stdout.splitlines()
+        if not file.startswith(str(place)):
+            sys.exit(f"not the wheel was run, but {file}")
+        if os.environ.get("MATURIN_PGO") and made != "guided by a profile":
+            sys.exit(f"the wheel is not guided by a profile, but {made}")
+        print(f"{newest().name}, {made}: {len(COMMANDS)} commands work in a fresh venv")
 
 
 if __name__ == "__main__":
