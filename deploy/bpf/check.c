@@ -46,7 +46,7 @@ int main(void)
 			continue;
 		}
 		if (!strcmp(name, "half")) {
-			printf("%u\n", half_of_window((__u32)atoi(rest)));
+			printf("%" PRIu64 "\n", (uint64_t)olia_halved(strtoull(rest, NULL, 10)));
 			continue;
 		}
 		sscanf(rest, "%" SCNu32 "%n", &paths.me, &used);
@@ -63,8 +63,8 @@ int main(void)
 		else if (!strcmp(name, "balia"))
 			printf("%u %u\n", balia_segments(&paths), balia_ssthresh(&paths));
 		else if (!strcmp(name, "olia"))
-			printf("%" PRId64 " %u\n", (int64_t)olia_share(&paths),
-			       olia_segments(olia_share(&paths), paths.all[paths.me % MOST_SUBFLOWS].cwnd));
+			printf("%" PRIu64 "\n",
+			       (uint64_t)olia_grown(paths.all[paths.me % MOST_SUBFLOWS].cwnd * ONE_SEGMENT, olia_share(&paths), 1));
 		else
 			return 1;
 	}

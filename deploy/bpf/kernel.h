@@ -50,6 +50,7 @@ struct tcp_sock {
 	__u32 snd_nxt;
 	__u32 snd_cwnd;
 	__u32 snd_ssthresh;
+	__u32 snd_cwnd_clamp;
 	__u32 srtt_us;
 	__u32 max_packets_out;
 	__u64 bytes_acked;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
-/* OLIA (draft-khalili-mptcp-congestion-control-05) for MPTCP of Linux. Losses halve the window; a connection with one subflow grows as Reno. */
+/* OLIA (draft-khalili-mptcp-congestion-control-05) for MPTCP of Linux. A connection with one subflow is Reno. */
 #include "subflows.h"
 #include "olia.h"
 
@@ -10,13 +10,18 @@ struct state {
 	struct shared shared;
 	__u64 between_losses;
 	__u64 acked_at_loss;
-	/* Segments acknowledged towards the next step down. */
-	__u32 towards_less;
+	/* Part of a segment that the window has beyond snd_cwnd, with WINDOW_DIGITS. */
+	__u64 part;
 };
 
 static __attribute__((always_inline)) inline struct state *state_of(struct sock *sk)
 {
 	return (struct state *)((struct inet_connection_sock *)sk)->icsk_ca_priv;
+}
+
+static __attribute__((always_inline)) inline __u64 window_of(struct tcp_sock *tp, struct state *state)
+{
+	return ((__u64)within(tp->snd_cwnd, 1, MOST_SEGMENTS) << WINDOW_DIGITS) + state->part;
 }
 
 SEC("struct_ops/olia_init")
@@ -27,7 +32,7 @@ void BPF_PROG(olia_init, struct sock *sk)
 	state->shared.measured = 0;
 	state->between_losses = 0;
 	state->acked_at_loss = ((struct tcp_sock *)sk)->bytes_acked;
-	state->towards_less = 0;
+	state->part = 0;
 }
 
 SEC("struct_ops/olia_cong_avoid")
@@ -37,26 +42,16 @@ void BPF_PROG(olia_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	struct state *state = state_of(sk);
 	struct paths paths = {};
 	__u64 since = tp->bytes_acked - state->acked_at_loss;
-	__u32 segments;
-	__s64 share;
+	__u64 window;
 
 	state->shared.measured = since > state->between_losses ? since : state->between_losses;
 	acked = left_of_slow_start(tp, acked);
 	if (!acked)
 		return;
 	read_paths(sk, &paths);
-	share = olia_share(&paths);
-	segments = olia_segments(share, tp->snd_cwnd);
-	if (share >= 0) {
-		tcp_cong_avoid_ai(tp, segments, acked);
-		return;
-	}
-	state->towards_less += acked;
-	if (state->towards_less < segments)
-		return;
-	state->towards_less = 0;
-	if (tp->snd_cwnd > 1)
-		tp->snd_cwnd -= 1;
+	window = olia_grown(window_of(tp, state), olia_share(&paths), acked);
+	tp->snd_cwnd = within(window >> WINDOW_DIGITS, 1, tp->snd_cwnd_clamp);
+	state->part = window % ONE_SEGMENT;
 	/* A window that shrinks does not fall into slow start. */
 	if (tp->snd_ssthresh > tp->snd_cwnd)
 		tp->snd_ssthresh = tp->snd_cwnd;
@@ -65,8 +60,9 @@ void BPF_PROG(olia_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 SEC("struct_ops/olia_ssthresh")
 __u32 BPF_PROG(olia_ssthresh, struct sock *sk)
 {
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct state *state = state_of(sk);
-	__u64 acked = ((struct tcp_sock *)sk)->bytes_acked;
+	__u64 acked = tp->bytes_acked, window = olia_halved(window_of(tp, state));
 
 	/* A second loss before anything was acknowledged belongs to the first. */
 	if (acked > state->acked_at_loss) {
@@ -74,7 +70,8 @@ __u32 BPF_PROG(olia_ssthresh, struct sock *sk)
 		state->acked_at_loss = acked;
 		state->shared.measured = state->between_losses;
 	}
-	return half_of_window(((struct tcp_sock *)sk)->snd_cwnd);
+	state->part = window % ONE_SEGMENT;
+	return window >> WINDOW_DIGITS;
 }
 
 SEC("struct_ops/olia_undo_cwnd")

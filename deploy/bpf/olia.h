@@ -115,26 +115,28 @@ RULE __s64 olia_share(const struct paths *paths)
 	return part * part;
 }
 
-/* Segments to acknowledge for one segment of growth, or of shrinking where the share is negative. */
-PURE __u32 olia_segments(__s64 share, __u32 cwnd)
-{
-	__u64 size = share < 0 ? -share : share;
+/* Binary digits of a window behind the point. */
+#define WINDOW_DIGITS 32
+#define ONE_SEGMENT (1ULL << WINDOW_DIGITS)
 
-	/* Of less than 2^-24 no window would see anything in a million segments. */
-	size >>= SHARE_DIGITS - 24;
-	if (!size)
-		return MOST_SEGMENTS;
-	return within((((__u64)cwnd << 24) + size / 2) / size, 1, MOST_SEGMENTS);
+/* A window of one segment to MOST_SEGMENTS after `acked` segments, with its part of a segment. */
+RULE __u64 olia_grown(__u64 window, __s64 share, __u32 acked)
+{
+	__u64 size = share < 0 ? -share : share, cwnd = window >> WINDOW_DIGITS, change;
+
+	change = (size >> (SHARE_DIGITS - WINDOW_DIGITS)) * within(acked, 0, MOST_SEGMENTS) / (cwnd ? cwnd : 1);
+	if (share < 0)
+		return window > change + ONE_SEGMENT ? window - change : ONE_SEGMENT;
+	return window + change < ONE_SEGMENT * MOST_SEGMENTS ? window + change : ONE_SEGMENT * MOST_SEGMENTS;
 }
 
 /*
- * Half of a window after a loss, upwards. Linux keeps the part of a segment that a window has grown beyond the whole ones apart
- * (snd_cwnd_cnt) and forgets it: a half downwards, as tcp_reno_ssthresh has it, is half a segment too small in the mean, and
- * the windows of OLIA are small.
+ * The window after a loss. Linux forgets the part of a segment that a window has grown beyond the whole ones (snd_cwnd_cnt) and
+ * halves downwards: half a segment too little in the mean, and the windows of OLIA are small.
  */
-PURE __u32 half_of_window(__u32 cwnd)
+PURE __u64 olia_halved(__u64 window)
 {
-	return within(((__u64)cwnd + 1) / 2, 2, MOST_SEGMENTS);
+	return window > 4 * ONE_SEGMENT ? window / 2 : 2 * ONE_SEGMENT;
 }
 
 #endif
