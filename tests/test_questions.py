@@ -30,6 +30,20 @@ def test_the_delay_of_the_slow_path_decides_as_the_page_says() -> None:
         assert 100 * rates["file"] / rates["file@first"] == pytest.approx(percent, abs=0.06)
 
 
+def test_the_table_at_the_top_has_the_figures_below() -> None:
+    [row] = re.findall(r"^\| Measured \|(.*)\|$", PAGE, re.MULTILINE)
+    rounded = ", ".join(f"{float(cell):.0f}" for cell in row.split("|"))
+    assert f"| {rounded} % |" in PAGE
+
+
+def test_a_limit_of_unsent_data_costs_as_the_page_says() -> None:
+    [row] = re.findall(r"^\| both, Linux before 6.7.*\| (\d+) ± \d+ \| (\d+) ± \d+ \|$", PAGE, re.MULTILINE)
+    overrides = {"jitter": "0.1ms", "flow.iperf.compare_paths": "false"}
+    for limit, told in zip(("128KiB", "unlimited"), row, strict=True):
+        found = _rates("mptcp_net-next-437", {**overrides, "flow.iperf.transport.unsent_limit": limit}, 8)
+        assert found["iperf"] == pytest.approx(float(told), abs=0.6)
+
+
 def _rates(name: str, overrides: dict[str, str], seeds: int = 1) -> dict[str, float]:
     """Mean goodput of each flow in Mbit/s."""
     scenario = rw.Scenario.load(FOLDER / f"{name}.toml", list(overrides.items()))

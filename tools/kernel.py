@@ -121,7 +121,8 @@ def coupling(scenarios: dict[str, Any], causes: dict[str, dict[str, str]]) -> li
         "Two subflows over one link of 20 Mbit/s with losses by chance, beside one TCP (K6): goodput of the",
         "connection over that of the TCP, which is to be 0.85 to 1.15 with a coupled control and 1.8 to 2.1",
         "without. Two paths alike but for losses, 0.05 % on the first and 0.5 % on the second: share of the",
-        "first. On the kernel the controls are the BPF programs of `deploy/bpf`.",
+        "first. On the kernel the controls are the BPF programs of `deploy/bpf`. OLIA gets less with other",
+        "seeds ([how much, and why](../howto/coupled-control-on-my-server.md#what-it-does-not-do)).",
         "",
         "| control | kernel: connection / TCP | simulator | wanted | verdict | kernel: share of the first "
         "| simulator |",
