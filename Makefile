@@ -3,7 +3,7 @@
 #   make demo     set up, simulate MPTCP over two GEO beams, print tables, write plots
 #   make test     set up, run every test and lint
 #   make pgo      build it again, guided by a profile: the same results in about a tenth less time
-#   make wheel    build a wheel with scenarios, studies and reproductions in it, guided by a profile, and try it in a fresh venv
+#   make wheel    build a wheel with scenarios, studies and reproductions in it, and try it in a fresh venv
 #   make bench    measure the simulator's speed: instructions against the record, then packet-hops per second
 #   make reproduce  run the published experiments again, within an hour on two cores
 #   make storm    run random scenarios against everything that must hold, until stopped
@@ -20,7 +20,7 @@ BIN    := $(VENV)/bin
 SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
-.PHONY: demo pgo wheel wheel-plain wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser tshark usrsctp bpf test-rain reproduce latency validate validate-sctp compare storm storm-disk fuzz fuzz-python
+.PHONY: demo pgo wheel wheel-guided wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser tshark usrsctp bpf test-rain reproduce latency validate validate-sctp compare storm storm-disk fuzz fuzz-python
 
 demo: build
 	@$(BIN)/ropewalk run scenarios/two-geo-beams.toml --out results/two-geo-beams --plots
@@ -50,20 +50,20 @@ pgo:
 	@MATURIN_PGO=1 CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/pgo $(MAKE) --no-print-directory build
 	@echo pgo >$(VENV)/.extension
 
-# Into dist/, guided by a profile, as it is handed on. wheel-install tries it with libraries from the package index, as a user installs it.
+# Into dist/. wheel-install tries it with libraries from the package index, as a user installs it.
 wheel: build
-	@rustup component add llvm-tools >/dev/null 2>&1 || true
-	@echo "guided by a profile: built twice, and run in between"
-	@MATURIN_PGO=1 CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/pgo $(BIN)/python tools/wheel.py build test
+	$(BIN)/python tools/wheel.py build test
 
 wheel-install: wheel
 	$(BIN)/python tools/wheel.py install
 
-# The same without a profile, which takes little time after `make build`.
-wheel-plain: build
-	$(BIN)/python tools/wheel.py build test
+# The wheel to hand on: the simulator is built twice, and run in between.
+wheel-guided: build
+	@rustup component add llvm-tools >/dev/null 2>&1 || true
+	@echo "guided by a profile: built twice, and run in between"
+	@MATURIN_PGO=1 CARGO_TARGET_DIR=$(or $(CARGO_TARGET_DIR),target)/pgo $(BIN)/python tools/wheel.py build test
 
-test: check-rust test-rust test-example test-webassembly check-python test-python wheel-plain count
+test: check-rust test-rust test-example test-webassembly check-python test-python wheel count
 	@echo "all checks passed"
 
 check-rust:
