@@ -153,11 +153,13 @@ def _receive_window(seen: Seen) -> str:
 
 
 def _send_buffer(seen: Seen) -> str:
+    transport = seen.case.flow.transport
+    bound = f", at most {transport['send_buffer_max']}" if "send_buffer_max" in transport else ""
     slow = _slowest(seen)
     behind = f" while data of{slow} waited for its acknowledgement" if slow else ""
     return (
         f"{seen.full('send_buffer', 'the sender had room on a path and none in the send buffer')} "
-        f"({seen.case.flow.transport.get('send_buffer')}){behind}"
+        f"({transport.get('send_buffer')}{bound}){behind}"
     )
 
 
