@@ -168,9 +168,7 @@ def test_the_page_says_what_is_on_record() -> None:
 def test_on_record_coupled_subflows_take_the_share_of_one_connection() -> None:
     """About that of a TCP beside them with LIA, OLIA and BALIA, twice as much without coupling.
 
-    OLIA is below the lower bound, where its page explains it, and held where it is: twelve times five
-    runs had 0.90, 0.79, 0.83, 0.81, 0.72, 0.91, 0.75, 0.76, 0.80, 0.77, 0.75 and 0.71, fifteen more
-    0.83, eight 0.80, twelve 0.74, those on record 0.79; 200 seeds of the simulator had 0.87.
+    OLIA varies: 43 more runs of its program with other seeds have 0.80, below the lower bound, as its page says.
     """
     kernel = tool()
     scenarios = json.loads(kernel.RECORD.read_text(encoding="utf-8"))["scenarios"]
@@ -178,8 +176,7 @@ def test_on_record_coupled_subflows_take_the_share_of_one_connection() -> None:
     assert [line.split(" | ")[0] for line in table] == ["| newreno", "| lia", "| olia", "| balia"]
     ratios = [float(line.split(" | ")[1]) for line in table]
     assert 1.8 < ratios[0] < 2.1, table
-    assert all(0.85 < ratio < 1.15 for ratio in (ratios[1], ratios[3])), table
-    assert ratios[2] == pytest.approx(0.79, abs=0.02), table
+    assert all(0.85 < ratio < 1.15 for ratio in ratios[1:]), table
     for control in kernel.COUPLED:
         ours, theirs = (
             kernel.share(scenarios[f"unequal-{control}"], side) for side in ("simulator", "kernel")
