@@ -168,7 +168,7 @@ def test_the_page_says_what_is_on_record() -> None:
 def test_on_record_coupled_subflows_take_the_share_of_one_connection() -> None:
     """About that of a TCP beside them with LIA, OLIA and BALIA, twice as much without coupling.
 
-    OLIA varies: 43 more runs of its program with other seeds have 0.80, below the lower bound, as its page says.
+    OLIA varies: 43 more runs of its program with other seeds have 0.80, below the bound, as its page says.
     """
     kernel = tool()
     scenarios = json.loads(kernel.RECORD.read_text(encoding="utf-8"))["scenarios"]
