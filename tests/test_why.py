@@ -118,6 +118,12 @@ def test_a_planted_problem_is_named_first_and_its_cures_help_under_other_seeds(f
         assert sum(after[seed] / before[seed] for seed in fresh) / len(fresh) > 1.0, settings
 
 
+def test_coupled_subflows_over_one_bottleneck_are_told_so() -> None:
+    scenario = rw.Scenario.load(ROOT / "tests" / "why" / "coupled-shared.toml")
+    [reason, *_] = scenario.why(effort="quick").flows[0].reasons
+    assert reason.evidence.endswith("the paths share bott.forward")
+
+
 def of_seeds(scenario: rw.Scenario, seeds: range) -> dict[int, float]:
     """Goodput of the first flow, or the inverse of its mean delay; 0.001 of a seed that has neither."""
     found = speed(scenario.run(seeds, series=False), Facts.of(scenario).flows[0])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ropewalk import quantities
+from ropewalk.errors import ScenarioError
 from ropewalk.quantities import BITS_PER_S, LIMITS, SECONDS
 
 if TYPE_CHECKING:
@@ -162,6 +163,8 @@ class Proxy:
     """The flows that it intercepts; None: all that cross its node."""
     transports: dict[str, dict[str, Any]]
     """`client` and `server`: its end of the connection with each."""
+    limits: dict[str, object]
+    """Keys and values of what it passes on at most."""
 
     @property
     def key(self) -> str:
@@ -183,9 +186,9 @@ def _proxies(document: dict[str, Any]) -> tuple[Proxy, ...]:
     for one in document.get("proxy", []):
         flows = one.get("flows")
         ends = {word: one[word] for word in ("client", "server")}
-        found.append(
-            Proxy(one["name"], one["node"], one["kind"], None if flows is None else tuple(flows), ends)
-        )
+        limits = {word: one[word] for word in ("rate", "connections") if word in one}
+        chosen = None if flows is None else tuple(flows)
+        found.append(Proxy(one["name"], one["node"], one["kind"], chosen, ends, limits))
     return tuple(found)
 
 
@@ -205,8 +208,8 @@ class Facts:
     def of(cls, scenario: Scenario) -> Facts:
         """Reads a scenario."""
         document = scenario.expanded()
-        edges = _edges(document)
         proxies = _proxies(document)
+        edges = _edges(document, _legs(scenario, proxies))
         flows = tuple(_flow(flow, edges, proxies) for flow in document["flow"] if flow.get("count", 1) > 0)
         spreads = document.get("routing", {}).get("ecmp") == "packet"
         return cls(scenario, flows, tuple(document.get("event", [])), scenario.duration_s, proxies, spreads)
@@ -244,11 +247,26 @@ class _Edge:
     back: Way
 
 
-def _edges(document: dict[str, Any]) -> list[_Edge]:
+def _legs(scenario: Scenario, proxies: tuple[Proxy, ...]) -> dict[str, str]:
+    """Proxies on a path to the key of their other leg, a path of their name once it is expanded."""
+    found = {}
+    for proxy in proxies:
+        for word in ("client_leg", "server_leg"):
+            key = f"{proxy.key}.{word}"
+            try:
+                scenario.override([(f"{key}.up.queue", "10p")])
+            except ScenarioError:
+                continue
+            found[proxy.name] = key
+    return found
+
+
+def _edges(document: dict[str, Any], legs: dict[str, str]) -> list[_Edge]:
     found = []
     for path in document.get("path", []):
         name = path["name"]
-        up, down = (Way(f"path.{name}.{d}", f"{name}.{d}", name, path[d]) for d in ("up", "down"))
+        key = legs.get(name, f"path.{name}")
+        up, down = (Way(f"{key}.{d}", f"{name}.{d}", name, path[d]) for d in ("up", "down"))
         found += [_Edge(path["from"], path["to"], up, down), _Edge(path["to"], path["from"], down, up)]
     for link in document.get("link", []):
         name, (one, other) = link["name"], link["ends"]

@@ -11,8 +11,8 @@ from ropewalk import _core
 from ropewalk.facts import COUPLED, kind, quantity
 from ropewalk.why.joins import IN_KERNEL, around_middleboxes, endpoints, one_path
 from ropewalk.why.models import is_lossy, without_losses
-from ropewalk.why.outages import is_blackout, joined_at_once, late, sooner, without_outages
-from ropewalk.why.proxies import correct, leaving, left_out, of_sender, without_crashes
+from ropewalk.why.outages import joined_at_once, late, losses_later, sooner, without_outages
+from ropewalk.why.proxies import correct, leaving, left_out, of_sender, without_crashes, without_limits
 from ropewalk.why.reordering import in_order, tolerant
 
 if TYPE_CHECKING:
@@ -383,17 +383,12 @@ def single_paths(case: Case) -> Iterator[Settings]:
 def _no_loss(case: Case) -> Iterator[Settings]:
     ways = (*case.flow.data, *case.flow.acks)
     links = [setting for way in ways if is_lossy(way) for setting in without_losses(way)]
-    events = [
-        (f"event.{number}.set.loss", "none")
-        for number, event in enumerate(case.facts.events)
-        if kind(event.get("set", {}).get("loss", "none")) != "none" and not is_blackout(event)
-    ]
-    yield (*links, *events)
+    yield (*links, *((f"event.{number}.set.loss", "none") for number in losses_later(case.facts)))
 
 
 def _robust(case: Case) -> Iterator[Settings]:
     own = of_sender(case.facts, case.flow)
-    if not any(is_lossy(way) and way.name in own for way in case.flow.data):
+    if not losses_later(case.facts) and not any(is_lossy(way) and way.name in own for way in case.flow.data):
         return
     for name in ROBUST:
         if name != case.flow.congestion:
@@ -461,7 +456,13 @@ def _queues(case: Case) -> Iterator[Settings]:
 
 def _queued(case: Case, queues: dict[str, str]) -> Settings:
     ways = [way for way in case.flow.data if way.settings.get("queue") != queues[way.key]]
-    return tuple((f"{way.key}.queue", queues[way.key]) for way in ways)
+    later = {
+        f"event.{number}.set.queue": queues[way.key]
+        for number, event in enumerate(case.facts.events)
+        for way in case.flow.data
+        if "queue" in event.get("set", {}) and event.get("link") in (way.name, way.path)
+    }
+    return (*((f"{way.key}.queue", queues[way.key]) for way in ways), *later.items())
 
 
 def _wide_acks(case: Case) -> Iterator[Settings]:
@@ -533,6 +534,10 @@ def _no_proxies(case: Case) -> Iterator[Settings]:
     yield from left_out(case.facts, case.flow, case.refused_at)
 
 
+def _no_limits(case: Case) -> Iterator[Settings]:
+    yield from without_limits(case.facts, case.flow)
+
+
 def _no_crashes(case: Case) -> Iterator[Settings]:
     yield without_crashes(case.facts, case.flow, late(case.facts))
 
@@ -559,6 +564,7 @@ TABLE: tuple[Row, ...] = (
     Row("proxy", _correct_proxies, least=0.0),
     Row("proxy", _no_proxies, least=0.0),
     Row("proxy", _no_crashes, is_cure=False, least=0.0),
+    Row("proxy", _no_limits, is_cure=False, least=0.0),
     Row("receive_window", _receive_windows),
     Row("receive_window", _more_of_receive),
     Row("send_buffer", _send_buffers),

@@ -271,7 +271,14 @@ def _coupled(seen: Seen) -> str:
     flow = seen.case.flow
     manager = flow.transport.get("path_manager", {})
     alike = isinstance(manager, dict) and (manager.get("subflows", 1) > 1 or kind(manager) == "ndiffports")
-    shared = "the subflows share a link" if alike or len(flow.paths) < 2 else "the paths share no link"  # noqa: PLR2004
+    routes = [{way.name for way in route} for route in flow.routes]
+    common = set.intersection(*routes) if routes else set()
+    names = ", ".join(way.name for way in flow.data if way.name in common)
+    shared = "the paths share no link"
+    if common and len(routes) > 1:
+        shared = f"the paths share {names}"
+    elif alike or len(flow.paths) < 2:  # noqa: PLR2004
+        shared = "the subflows share a link"
     return (
         f"{flow.congestion} couples the windows: all subflows together take what one TCP would take on the "
         f"best path. It does so by design; {shared}"
@@ -431,6 +438,13 @@ def _proxy(seen: Seen) -> str:
     parts += [
         f"the proxy at {node} does not know the connection and refuses the join: the path over it is idle"
         for node in dict.fromkeys(refusing)
+    ]
+    crossed = {node for stations in flow.stations for node in stations}
+    parts += [
+        f"the proxy at {one.node} has {key} = {value}"
+        for one in facts.proxies_of(flow)
+        for key, value in one.limits.items()
+        if one.node in crossed
     ]
     kinds = {one.kind for one in facts.proxies_of(flow)}
     if not parts and ONE_SUBFLOW in kinds:

@@ -76,7 +76,7 @@ def fades(way: Way) -> Iterator[tuple[Model, float]]:
 def is_lossy(way: Way) -> bool:
     """A loss model drops packets, also while none drops nearly all of them."""
     faded = [model for model, _ in fades(way)]
-    return any(
+    return _corrupts(way) or any(
         kind(model) != "none" and (model not in faded or _fades_alone(model) is not None)
         for model in models(way, "loss")
     )
@@ -97,7 +97,14 @@ def without_losses(way: Way) -> tuple[Setting, ...]:
             return _fades_alone(model)
         return None if kind(model) == "none" else "none"
 
-    return changes(way, "loss", change)
+    whole = ((f"{way.key}.faults.corrupt", "0"),) if _corrupts(way) else ()
+    return (*changes(way, "loss", change), *whole)
+
+
+def _corrupts(way: Way) -> bool:
+    """Packets arrive with bit errors, which a checksum finds: for a sender they are lost."""
+    faults = way.settings.get("faults")
+    return isinstance(faults, dict) and float(faults["corrupt"]) > 0.0
 
 
 def _fade_s(model: Model) -> float:

@@ -49,6 +49,12 @@ def is_blackout(event: dict[str, Any]) -> bool:
     return kind(loss) == "packet" and isinstance(loss, dict) and float(loss["probability"]) >= NEARLY_ALL
 
 
+def losses_later(facts: Facts) -> list[int]:
+    """Events from which on a link loses packets, and not nearly all of them."""
+    partial = {number: event for number, event in enumerate(facts.events) if not is_blackout(event)}
+    return [n for n, event in partial.items() if kind(event.get("set", {}).get("loss", "none")) != "none"]
+
+
 def outages(facts: Facts, flow: Flow) -> list[str]:
     """In words, as in `lte at 5 s`."""
     found = []

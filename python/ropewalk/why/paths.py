@@ -32,7 +32,7 @@ class Direction:
     busy: float
     """Part of what the link could carry in the lifetime of the flow, 0 to 1."""
     loss: float
-    """Part of the packets that the loss model dropped."""
+    """Part of the packets that loss models dropped, or that arrived with bit errors."""
     queue_delay_s: float
     dropped: float
     """Packets that the queue dropped in a replication."""
@@ -76,7 +76,7 @@ def directions(results: Results, ways: tuple[Way, ...], lifetime: float) -> list
                 way.path,
                 way.rate,
                 min(1.0, (means["utilisation"] or 0.0) * _slower(way) / max(lifetime, 1e-9)),
-                (means["drops_error"] or 0.0) / sent if sent else 0.0,
+                ((means["drops_error"] or 0.0) + (means["drops_corrupt"] or 0.0)) / sent if sent else 0.0,
                 means["queue_delay_mean_s"] or 0.0,
                 means["drops_queue"] or 0.0,
                 _limit(way.settings.get("queue", "")),

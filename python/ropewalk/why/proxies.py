@@ -166,6 +166,18 @@ def _led_to(proxy: Proxy, flow: Flow) -> tuple[Setting, ...] | None:
     return tuple(found)
 
 
+NO_LIMIT = {"rate": "10000Gbit/s", "connections": "1000000"}
+"""The largest value of each limit of a proxy."""
+
+
+def without_limits(facts: Facts, flow: Flow) -> Iterator[tuple[Setting, ...]]:
+    """Its proxies pass on as much, or as many connections, as a scenario can say."""
+    for proxy in facts.proxies_of(flow):
+        if any(proxy.node in stations for stations in flow.stations):
+            for key in proxy.limits:
+                yield ((f"{proxy.key}.{key}", NO_LIMIT[key]),)
+
+
 def without_crashes(facts: Facts, flow: Flow, at: str) -> tuple[Setting, ...]:
     """Its proxies crash `at` a time when it is too late to matter."""
     names = {proxy.name for proxy in facts.proxies_of(flow)}
