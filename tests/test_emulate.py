@@ -6,6 +6,7 @@ import contextlib
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -49,7 +50,7 @@ SUBFLOWS = (
     ', path_manager = { kind = "in-kernel" }, endpoints = '
     '[{ path = "a", flags = ["subflow"] }, { path = "b", flags = ["subflow"] }]'
 )
-KILLS = int(os.environ.get("ROPEWALK_KILLS", "2"))
+KILLS = int(os.environ.get("ROPEWALK_KILLS", "4"))
 """Moments at which a run is killed; the ten of the record take a minute."""
 
 pytestmark = pytest.mark.skipif(
@@ -353,7 +354,7 @@ def state() -> dict[str, set[str]]:
 
 @loads_controls
 def test_nothing_is_left_when_a_run_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kill -9 at random moments from the set-up on, with a control loaded or commands running."""
+    """Kill -9 at random moments from the set-up on: the process or its group, a control or commands."""
     monkeypatch.setenv("ROPEWALK_COMMANDS", "1")
     text = (ROOT / "crates/lab/tests/kernel/k6-lia.toml").read_text(encoding="utf-8")
     marker = f"sleep 97{os.getpid()}"
@@ -367,11 +368,13 @@ def test_nothing_is_left_when_a_run_is_killed(tmp_path: Path, monkeypatch: pytes
         path.write_text(text.replace('"lia"', f'"{congestion}"') + commands, encoding="utf-8")
         before = state()
         arguments = [str(COMMAND), "emulate", str(path), "--seed", "1"]
-        with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as command:
+        quiet = subprocess.DEVNULL
+        with subprocess.Popen(arguments, stdout=quiet, stderr=quiet, start_new_session=True) as command:
             time.sleep(random.uniform(0.3, 5.0))
             running = command.poll() is None
             pid = command.pid
-            command.kill()
+            # As `timeout -s KILL` does.
+            os.kill(pid if number // 2 % 2 else -pid, signal.SIGKILL)
         assert running, "it was killed before its end"
 
         def left(pid: int = pid, before: dict[str, set[str]] = before) -> list[str]:

@@ -4,6 +4,7 @@
 //! however this process ends.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -32,6 +33,8 @@ impl Registered {
         };
         let child = Command::new(&plan.loader)
             .args([plan.object.as_os_str(), plan.name.as_ref()])
+            // A signal to the group of this process must leave it time to abort the connections.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -148,9 +148,9 @@ def compare(
 ) -> None:
     """Run a scenario on kernel and simulator, and compare.
 
-    Both have the same seeds. Goodput and completion time may differ by 10 %, shares, round-trip times, drops
-    and retransmissions by 25 %. With --out DIR also a page with the goodput of both over time. Exit code 1: a
-    figure is outside.
+    Both have the same seeds. Goodput and completion time may differ by 10 %, shares and round-trip times by
+    25 %; drops and retransmissions may be 25 % outside the range of the kernel's runs. With --out DIR also a
+    page with the goodput of both over time. Exit code 1: a figure is outside.
     """
     with reported():
         permitted()
