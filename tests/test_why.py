@@ -118,6 +118,26 @@ def test_a_planted_problem_is_named_first_and_its_cures_help_under_other_seeds(f
         assert sum(after[seed] / before[seed] for seed in fresh) / len(fresh) > 1.0, settings
 
 
+def test_a_link_that_carries_nothing_is_told_as_run_tells_it(tmp_path: Path) -> None:
+    (tmp_path / "dead.csv").write_text("0 0Mbit/s\n5 0Mbit/s\n")
+    path = tmp_path / "dead.toml"
+    path.write_text(
+        """duration = "5s"
+        [[path]]
+        name = "sat"
+        both = { rate = { kind = "series", file = "dead.csv" }, delay = "30ms" }
+        [[flow]]
+        name = "dl"
+        from = "server"
+        to = "terminal"
+        transport = { kind = "tcp" }
+        """
+    )
+    [reason] = rw.Scenario.load(path).why(effort="quick").flows[0].reasons
+    assert reason.cause == "handshake"
+    assert "sat.down carries nothing: its rate is 0 during the whole run" in reason.evidence
+
+
 def test_coupled_subflows_over_one_bottleneck_are_told_so() -> None:
     scenario = rw.Scenario.load(ROOT / "tests" / "why" / "coupled-shared.toml")
     [reason, *_] = scenario.why(effort="quick").flows[0].reasons

@@ -332,6 +332,10 @@ def _handshake(seen: Seen) -> str:
         limit, missing = lacking(seen.case.flow, seen.case.unused)
         never += [] if limit is None else [f"the limit is {count(limit, 'further subflow')}"]
         never += [f"no endpoint opens subflows from {path}" for path in missing]
+    failed = rows(seen.results.flows, seen.case.flow)["failure"].drop_nulls().unique(maintain_order=True)
+    if len(failed):
+        # As the table of `run` has it: a link that carries nothing, with the reason.
+        return "; ".join([*failed, *late, *never])
     opening = []
     if seen.case.budget.get("handshake", 0.0) >= SHOWN or not (late or never):
         opening.append(f"{seen.time('handshake')} the connection was not yet established")
