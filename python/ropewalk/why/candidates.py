@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ropewalk import _core
 from ropewalk.facts import COUPLED, kind, quantity
-from ropewalk.why.joins import IN_KERNEL, around_middleboxes, endpoints, one_path
+from ropewalk.why.joins import IN_KERNEL, around_middleboxes, backups, endpoints, no_backups, one_path
 from ropewalk.why.models import is_lossy, without_losses
 from ropewalk.why.outages import joined_at_once, late, losses_later, sooner, without_outages
 from ropewalk.why.proxies import correct, leaving, left_out, of_sender, without_crashes, without_limits
@@ -231,7 +231,7 @@ def is_suspect(case: Case, cause: Cause) -> bool:
         return case.odd_queue
     if cause == "ack_path":
         return case.acks_full
-    if cause == "proxy":
+    if cause == "proxy" or (cause == "scheduler" and backups(case.flow)):
         return True
     if any(is_suspect(at_end(case, end), cause) for end in case.ends):
         return True
@@ -355,6 +355,8 @@ def _send_buffers(case: Case) -> Iterator[Settings]:
 def _schedulers(case: Case) -> Iterator[Settings]:
     if not (case.flow.is_mptcp or case.flow.is_cmt) or len(case.flow.paths) < 2:  # noqa: PLR2004
         return
+    if regular := no_backups(case.flow):
+        yield _transport(case, **regular)
     for name in SCHEDULERS:
         if name != case.flow.scheduler:
             yield _transport(case, scheduler=name)

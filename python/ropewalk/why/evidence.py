@@ -12,7 +12,7 @@ from ropewalk.facts import ONE_SUBFLOW, kind, quantity
 from ropewalk.numbers import count, figure, percent
 from ropewalk.problems import overreach, size
 from ropewalk.why.budget import budget, rows, split_buffer
-from ropewalk.why.joins import IN_KERNEL, lacking
+from ropewalk.why.joins import IN_KERNEL, backups, lacking
 from ropewalk.why.models import fades, is_lossy
 from ropewalk.why.outages import outages
 from ropewalk.why.paths import TLS, law, loss_limited_bit_s
@@ -167,6 +167,10 @@ def _scheduler(seen: Seen) -> str:
     known = [path for path in seen.paths if path.rtt_s is not None]
     if len(known) < 2:  # noqa: PLR2004
         return f"scheduler {seen.case.flow.scheduler}"
+    if spare := backups(seen.case.flow):
+        shares = ", ".join(f"{path.name} {percent(path.share)}" for path in known)
+        verb = "is a backup" if len(spare) == 1 else "are backups"
+        return f"{' and '.join(spare)} {verb} and idle while another path lives: {shares} of the data"
     slow = max(known, key=lambda path: path.rtt_s or 0.0)
     fast = min(known, key=lambda path: path.rtt_s or 0.0)
     if seen.case.flow.scheduler == "redundant":

@@ -52,6 +52,22 @@ def endpoints(flow: Flow, unused: Sequence[str]) -> dict[str, object]:
     return keys
 
 
+def backups(flow: Flow) -> list[str]:
+    """Paths that carry data only while no other path does."""
+    return [one["path"] for one in flow.transport.get("endpoints", []) if "backup" in one["flags"]]
+
+
+def no_backups(flow: Flow) -> dict[str, object]:
+    """Keys with which its backups are regular paths; none without backups."""
+    if not backups(flow):
+        return {}
+    kept = [
+        {**one, "flags": [flag for flag in one["flags"] if flag != "backup"]}
+        for one in flow.transport["endpoints"]
+    ]
+    return {"endpoints": toml_value(kept)}
+
+
 def around_middleboxes(flow: Flow) -> Iterator[tuple[Setting, ...]]:
     """The handshake of the connection over a path on which no middlebox removes options of MPTCP."""
     stripping = {way.path for way in (*flow.data, *flow.acks) if way.strips}
