@@ -113,7 +113,7 @@ def share(scenario: dict[str, Any], side: str) -> float:
 
 
 def in_range_alone(row: Compared) -> bool:
-    """Means that differ by more than the tolerance and chance, and are near runs of the kernel all the same."""
+    """Means that differ by more than the tolerance and chance, and are near runs of the kernel."""
     apart = abs(row.difference or 0.0)
     return row.verdict == "within" and apart > max(row.tolerance, row.ci95 or 0.0)
 
@@ -172,8 +172,8 @@ def page() -> str:
         f"{1e6 * min(late):.0f} to {1e6 * max(late):.0f} us; the links took {100 * min(share):.0f} to "
         f"{100 * max(share):.0f} % of a core.",
         "",
-        f"Of {len(verdicts)} figures, {counts}. Means of {by_range} of those within differ by more than the tolerance and by",
-        "more than chance: drops and retransmissions, which are in the range of the kernel's runs.",
+        f"Of {len(verdicts)} figures, {counts}. Means of {by_range} of those within differ by more than",
+        "the tolerance and chance: drops and retransmissions, which are in the range of the kernel's runs.",
     ]
     lines += coupling(scenarios, causes)
     for name in sorted(scenarios, key=NAMES.index):
