@@ -136,6 +136,17 @@ def test_a_trace_of_opportunities_with_a_gap_is_an_outage(tmp_path: Path) -> Non
     )
 
 
+def test_shares_of_faults_may_be_drawn() -> None:
+    drawn = "{ draw = 'uniform', from = 0.001, to = 0.01 }"
+    _, way = scenario_with(faults=f"{{ corrupt = {drawn}, reorder = {drawn} }}")
+    assert is_lossy(way)
+    assert reorders(way)
+    assert without_losses(way) == (("path.sat.down.faults.corrupt", "0"),)
+    _, way = scenario_with(faults="{ duplicate = 0.1 }")
+    assert not is_lossy(way)
+    assert not reorders(way)
+
+
 def test_a_queue_of_one_bandwidth_delay_product_takes_the_mean_of_a_rate_that_varies() -> None:
     steps = "{ kind = 'steps', times = ['0s', '2.5s'], rates = ['4Mbit/s', '8Mbit/s'] }"
     cases: tuple[tuple[dict[str, str], str | None], ...] = (

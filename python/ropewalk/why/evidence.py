@@ -339,7 +339,7 @@ def _handshake(seen: Seen) -> str:
     failed = rows(seen.results.flows, seen.case.flow)["failure"].drop_nulls().unique(maintain_order=True)
     if len(failed):
         # As the table of `run` has it: a link that carries nothing, with the reason.
-        return "; ".join([*failed, *late, *never])
+        return "; ".join([*failed[:MOST], *late, *never])
     opening = []
     if seen.case.budget.get("handshake", 0.0) >= SHOWN or not (late or never):
         opening.append(f"{seen.time('handshake')} the connection was not yet established")

@@ -104,7 +104,8 @@ def without_losses(way: Way) -> tuple[Setting, ...]:
 def _corrupts(way: Way) -> bool:
     """Packets arrive with bit errors, which a checksum finds: for a sender they are lost."""
     faults = way.settings.get("faults")
-    return isinstance(faults, dict) and float(faults["corrupt"]) > 0.0
+    # A share that each seed draws is a table.
+    return isinstance(faults, dict) and faults["corrupt"] != 0
 
 
 def _fade_s(model: Model) -> float:

@@ -24,7 +24,7 @@ def reorders(way: Way) -> bool:
 
 def _holds_back(way: Way) -> bool:
     faults = way.settings.get("faults")
-    return isinstance(faults, dict) and float(faults["reorder"]) > 0.0
+    return isinstance(faults, dict) and faults["reorder"] != 0
 
 
 def _without_overtaking(model: Model) -> Options | None:
