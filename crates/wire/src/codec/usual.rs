@@ -112,8 +112,10 @@ impl Headers {
         place.copy_from_slice(headers);
         let (shape, sender, segment) = segment;
         let (ip, tcp) = headers.split_at(IP_HEADERS[usize::from(form.six)]);
-        let (addresses, length) =
-            if form.six { (&ip[8..], [ip[4], ip[5]]) } else { (&ip[12..], [ip[2], ip[3]]) };
+        // The length field of IPv6 leaves its own header out.
+        let (addresses, field, outside) =
+            if form.six { (&ip[8..], [ip[4], ip[5]], ip.len()) } else { (&ip[12..], [ip[2], ip[3]], 0) };
+        let Some(length) = u16::from_be_bytes(field).checked_add(outside as u16) else { return };
         let Some((before, behind)) = tcp.split_at_checked(CHECKSUM) else { return };
         let Some(fields) = write(&mut self.words, form, sender, segment) else { return };
         debug_assert_eq!(
@@ -124,8 +126,8 @@ impl Headers {
         // The pseudo header: addresses, protocol, and a length, which is no constant. A complement is the negative.
         let constant =
             sum_of(addresses) + 6 + sum_of(before) + sum_of(&behind[2..]) + u64::from(!folded(fields));
-        self.sum = constant + payload_of(form, u16::from_be_bytes(length));
-        (self.shape, self.length) = (Some(shape), u16::from_be_bytes(length));
+        self.sum = constant + payload_of(form, length);
+        (self.shape, self.length) = (Some(shape), length);
     }
 
     /// The datagrams have another length from now on.
@@ -506,6 +508,18 @@ mod tests {
         let anew = codec.way(ends(false)).expect("it was opened");
         let packet = packet((100, [9; 6], 0), (false, true), [true; 5]);
         assert_eq!(codec.encode_usual(anew, &packet, 96, &mut room), None);
+    }
+
+    /// A segment whose datagram is as long as the payload of the IPv6 datagram before it.
+    #[test]
+    fn length_of_ipv6_leaves_its_header_out() {
+        let mut codec = codec(true, false);
+        for len in [731, 691] {
+            let packet = packet((len, [1; 6], 0), (true, false), [true; 5]);
+            let mut out = Vec::new();
+            codec.encode(ends(true), &packet, &mut out).expect("it has bytes");
+            assert_eq!(u64::from(u16::from_be_bytes([out[4], out[5]])), packet.size.0 - 40, "{len}");
+        }
     }
 
     /// Directions share places, and headers are those of one of them.
