@@ -17,6 +17,7 @@ from ropewalk.statistics import (
     paired,
     pooled,
     quantile,
+    ratio_of_means,
     sample_sd,
     student_half_width,
     student_outside,
@@ -187,6 +188,19 @@ def test_pairs_that_are_none() -> None:
     assert same is not None
     assert shifted is not None
     assert (same.p, shifted.p) == (1.0, 0.0)
+
+
+def test_a_failed_replication_does_not_hide_the_others() -> None:
+    pairs = [(10.0, 12.0), (8.0, 10.0), (1e-3, 11.0)]
+    found = ratio_of_means(pairs)
+    assert found is not None
+    assert found.ci95 is not None
+    assert found.mean == pytest.approx(33 / 18.001)
+    assert (found.min, found.max, found.n) == (1.2, pytest.approx(11e3), 3)
+    rests = [after - found.mean * before for before, after in pairs]
+    error = sample_sd(rests) / math.sqrt(3) / (18.001 / 3)
+    assert found.ci95 == pytest.approx(4.302653 * error, rel=1e-5)
+    assert ratio_of_means([]) is None
 
 
 def test_holm() -> None:

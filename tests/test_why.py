@@ -266,3 +266,30 @@ def test_a_loss_behind_a_proxy_costs_by_its_leg_and_is_not_the_senders(ropewalk:
         assert "flow.upload.transport.congestion=bbr" not in cures
     assert "behind the proxy at gateway, at a round trip of 2" in causes[0]["loss"]["evidence"]
     assert "loss" not in causes[1]
+
+
+def test_losses_of_acks_by_which_connections_fail(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    """One failed replication in some has a ratio that would hide those of all others."""
+    file = tmp_path / "acks.toml"
+    file.write_text("""\
+duration = "30s"
+[[path]]
+name = "a"
+down = { rate = "5Mbit/s", delay = "30ms" }
+up = { rate = "5Mbit/s", delay = "30ms", loss = { kind = "packet", probability = 0.6 } }
+[[flow]]
+name = "dl"
+from = "server"
+to = "terminal"
+opened_by = "receiver"
+transport = { kind = "tcp" }
+""")
+    [flow] = json.loads(ropewalk("why", file, "--json", "--seeds", "10").stdout)["flows"]
+    assert flow["reasons"][0]["cause"] == "handshake"
+    assert "a.up loses 60 % of the packets" in flow["reasons"][0]["evidence"]
+    [told] = flow["unproven"]
+    assert told.startswith("ack_path: a.up loses 60 % of the ACKs. --set path.a.up.loss=none gives 1."), told
+    assert "--seeds 20 tells more" in told
+    [flow] = json.loads(ropewalk("why", file, "--json", "--seeds", "20").stdout)["flows"]
+    assert flow["reasons"][0]["cause"] == "ack_path"
+    assert flow["reasons"][0]["without"]["set"] == ["path.a.up.loss=none"]

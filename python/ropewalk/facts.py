@@ -116,6 +116,11 @@ class Flow:
         return str(self.transport["kind"]) == "mptcp"
 
     @property
+    def is_tcp(self) -> bool:
+        """Over one path or several."""
+        return str(self.transport["kind"]) in ("tcp", "mptcp")
+
+    @property
     def is_cmt(self) -> bool:
         """It is an SCTP association that uses several paths at once."""
         return str(self.transport["kind"]) == "cmt-sctp"
@@ -218,17 +223,19 @@ class Facts:
         """The proxies that may have a part in a flow."""
         return [one for one in self.proxies if one.has_part_in(flow.name)]
 
-    def one_bdp(self, flow: Flow, way: Way) -> str | None:
+    def one_bdp(self, flow: Flow, way: Way, *, later: bool = False) -> str | None:
         """A queue of one bandwidth-delay product, of the mean rate where a model says it.
 
-        None if a delay varies.
+        None if a delay varies. In an event, `later`, it is a number of bytes.
         """
         back = next((one.delay for one in flow.acks if one.path == way.path), None)
         if way.delay is None or back is None:
             return None
-        if way.transmitter is not None:
+        if way.transmitter is not None and not later:
             return "1BDP"
-        [rate] = self.scenario.capacity(way.name, [0.0, self.duration_s])
+        rate = way.rate
+        if rate is None or way.transmitter is None:
+            [rate] = self.scenario.capacity(way.name, [0.0, self.duration_s])
         return f"{math.ceil(rate * (way.delay + back) / 8)}B"
 
     def crashes(self, node: str) -> list[str]:

@@ -64,6 +64,25 @@ def estimate(values: Iterable[float | None]) -> Estimate | None:
     return Estimate(mean, half_width, min(present), max(present), len(present))
 
 
+def ratio_of_means(pairs: Sequence[tuple[float, float]]) -> Estimate | None:
+    """Ratio of the mean of the second values to that of the first, where the ratios of pairs differ widely.
+
+    The interval is that of the linearised ratio (Cochran 1977, section 6.4); `min` and `max` are those of
+    the pairs. None without pairs, or if the first values add up to nothing.
+
+    Args:
+        pairs: two positive numbers for each replication.
+    """
+    below = math.fsum(before for before, _ in pairs)
+    if below <= 0.0:
+        return None
+    ratio = math.fsum(after for _, after in pairs) / below
+    rests = [after - ratio * before for before, after in pairs]
+    half = student_half_width(sample_sd(rests), len(rests)) * len(rests) / below if len(rests) > 1 else None
+    single = [after / before for before, after in pairs if before > 0.0]
+    return Estimate(ratio, half, min(single), max(single), len(pairs))
+
+
 def sample_sd(values: Sequence[float]) -> float:
     """Standard deviation with n - 1 in the denominator.
 

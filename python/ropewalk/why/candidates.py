@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from ropewalk import _core
 from ropewalk.facts import COUPLED, kind, quantity
+from ropewalk.why.acks import as_wide_as_data, queued_fairly, without_loss
 from ropewalk.why.joins import IN_KERNEL, around_middleboxes, backups, endpoints, no_backups, one_path
-from ropewalk.why.models import is_lossy, without_losses
+from ropewalk.why.models import is_lossy
 from ropewalk.why.outages import joined_at_once, late, losses_later, sooner, without_outages
 from ropewalk.why.proxies import correct, leaving, left_out, of_sender, without_crashes, without_limits
 from ropewalk.why.reordering import in_order, tolerant
+from ropewalk.why.usual import RESTORED, SUSPECTS, unusual
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,9 +33,13 @@ UNCOUPLED = ("cubic", "newreno")
 """Congestion controls that are tried in the place of a coupled one."""
 ROBUST = ("bbr", "cubic", "westwood")
 """Congestion controls that are tried where packets are lost."""
+ROBUST_OF_SCTP = ("cubic",)
+"""Those of them that SCTP can have."""
 WIDE_WINDOWS = (32, 100)
 """Initial windows in segments that are tried: more than three and ten times that of RFC 6928."""
 
+BOUNDED = frozenset({"hybla"})
+"""Congestion controls whose slow start needs a threshold."""
 HYSTARTS = ("false", "linux")
 """Slow start until a loss, or until delays grow."""
 
@@ -229,43 +234,13 @@ def is_suspect(case: Case, cause: Cause) -> bool:
     """Whether a setting behind the cause is not that of the profile, or a queue or the ACKs do not fit."""
     if cause == "queue":
         return case.odd_queue
-    if cause == "ack_path":
-        return case.acks_full
+    if cause == "ack_path" and case.acks_full:
+        return True
     if cause == "proxy" or (cause == "scheduler" and backups(case.flow)):
         return True
     if any(is_suspect(at_end(case, end), cause) for end in case.ends):
         return True
-    flow = case.flow
-    usual = _profiles().get(str(flow.transport.get("profile")), {})
-    for key in SUSPECTS.get(cause, ()):
-        default = usual.get(f"mptcp.{key}", usual.get(key)) if flow.is_mptcp else usual.get(key)
-        own = flow.transport.get(key)
-        if own is None or default is None:
-            continue
-        if (quantity(own) or kind(own)) != (quantity(default) or kind(default)):
-            return True
-    return False
-
-
-SUSPECTS: Mapping[Cause, tuple[str, ...]] = {
-    "receive_window": ("receive_buffer", "receive_buffer_max", "window_scaling", "flight_limit"),
-    "send_buffer": ("send_buffer", "send_buffer_max", "unsent_limit"),
-    "scheduler": ("scheduler",),
-    "slow_start": ("initial_window", "initial_ssthresh", "slow_start_limit"),
-    "pacing": ("pacing",),
-    "coupled": ("congestion",),
-}
-"""Cause to the settings behind it."""
-
-
-def _profiles() -> dict[str, dict[str, Any]]:
-    """Profile to its values, quantities as text."""
-    listed = json.loads(_core.catalogue())["profiles"]
-    return {one["name"]: {key: _word(value) for key, value in one["values"].items()} for one in listed}
-
-
-def _word(value: str) -> str:
-    return value[1:-1] if value.startswith('"') else value
+    return bool(unusual(case.flow, SUSPECTS.get(cause, ())))
 
 
 def _transport(case: Case, **keys: object) -> Settings:
@@ -294,6 +269,8 @@ def _current(case: Case, key: str) -> float:
 
 def _receive_sizes(case: Case) -> list[str]:
     """Larger than now: what the paths need, and four times as much."""
+    if _receive_key(case) not in case.flow.transport:
+        return []
     now = _current(case, _receive_key(case))
     needed = _needed(case) / case.flow.window_share
     sizes = (_size(needed), _size(4 * max(needed, now)))
@@ -301,6 +278,8 @@ def _receive_sizes(case: Case) -> list[str]:
 
 
 def _send_sizes(case: Case) -> list[str]:
+    if "send_buffer" not in case.flow.transport:
+        return []
     now = _current(case, "send_buffer")
     sizes = (_size(_needed(case)), _size(4 * max(_needed(case), now)))
     return list(dict.fromkeys(size for size in sizes if now < (quantity(size) or 0) <= LARGEST_BUFFER))
@@ -346,7 +325,7 @@ def _send_buffers(case: Case) -> Iterator[Settings]:
         # Its limit binds for each subflow.
         if _current(case, "send_buffer_max") < _needed(case):
             yield _transport(case, send_buffer_max=_size(_needed(case)))
-    else:
+    elif case.flow.is_tcp:
         yield _transport(case, send_buffer="expand")
     if transport.get("unsent_limit", "unlimited") != "unlimited":
         yield _transport(case, unsent_limit="unlimited")
@@ -378,21 +357,24 @@ def single_paths(case: Case) -> Iterator[Settings]:
     if not (flow.is_mptcp or flow.is_cmt) or len(flow.paths) < 2:  # noqa: PLR2004
         return
     alone = _transport(case, **one_path(flow))
+    later = {event["do"]["join"] for event in case.facts.events if "join" in event.get("do", {})}
     for path in flow.paths:
-        yield ((f"{flow.key}.via", path), *alone)
+        if path not in later:
+            yield ((f"{flow.key}.via", path), *alone)
 
 
 def _no_loss(case: Case) -> Iterator[Settings]:
-    ways = (*case.flow.data, *case.flow.acks)
-    links = [setting for way in ways if is_lossy(way) for setting in without_losses(way)]
-    yield (*links, *((f"event.{number}.set.loss", "none") for number in losses_later(case.facts)))
+    later = losses_later(case.facts)
+    if later or any(map(is_lossy, case.flow.data)):
+        links = without_loss((*case.flow.data, *case.flow.acks))
+        yield (*links, *((f"event.{number}.set.loss", "none") for number in later))
 
 
 def _robust(case: Case) -> Iterator[Settings]:
     own = of_sender(case.facts, case.flow)
     if not losses_later(case.facts) and not any(is_lossy(way) and way.name in own for way in case.flow.data):
         return
-    for name in ROBUST:
+    for name in ROBUST if case.flow.is_tcp else ROBUST_OF_SCTP:
         if name != case.flow.congestion:
             yield _transport(case, congestion=name)
     if case.flow.transport.get("recovery") == "newreno":
@@ -410,7 +392,8 @@ def _starts(case: Case) -> Iterator[Settings]:
     for window in WIDE_WINDOWS:
         if int(transport.get("initial_window", window)) < window:
             yield _transport(case, initial_window=window)
-    if transport.get("initial_ssthresh", "unlimited") != "unlimited":
+    bounded = transport.get("initial_ssthresh", "unlimited") != "unlimited"
+    if bounded and case.flow.congestion not in BOUNDED:
         yield _transport(case, initial_ssthresh="unlimited")
     if transport.get("slow_start_limit", "unlimited") != "unlimited":
         yield _transport(case, slow_start_limit="unlimited")
@@ -420,7 +403,7 @@ def _starts(case: Case) -> Iterator[Settings]:
         for other in HYSTARTS:
             if str(hystart).lower() != other:
                 yield _transport(case, **{"congestion.hystart": other})
-    if transport.get("idle_restart") != "never":
+    if transport.get("idle_restart", "never") != "never":
         yield _transport(case, idle_restart="never")
 
 
@@ -451,41 +434,38 @@ def _no_tls(case: Case) -> Iterator[Settings]:
 def _queues(case: Case) -> Iterator[Settings]:
     limits = {way.key: case.facts.one_bdp(case.flow, way) for way in case.flow.data}
     if None not in limits.values():
-        yield _queued(case, {key: str(limit) for key, limit in limits.items()})
+        later = {way.key: case.facts.one_bdp(case.flow, way, later=True) for way in case.flow.data}
+        yield _queued(case, limits, later)
     for queue in ("fq_codel", "codel"):
-        yield _queued(case, dict.fromkeys(limits, queue))
+        yield _queued(case, dict.fromkeys(limits, queue), dict.fromkeys(limits, queue))
 
 
-def _queued(case: Case, queues: dict[str, str]) -> Settings:
+def _queued(case: Case, queues: Mapping[str, str | None], later: Mapping[str, str | None]) -> Settings:
+    """Queues of the data directions from the beginning, and those that events give them."""
     ways = [way for way in case.flow.data if way.settings.get("queue") != queues[way.key]]
-    later = {
-        f"event.{number}.set.queue": queues[way.key]
+    events = {
+        f"event.{number}.set.queue": str(later[way.key])
         for number, event in enumerate(case.facts.events)
         for way in case.flow.data
         if "queue" in event.get("set", {}) and event.get("link") in (way.name, way.path)
     }
-    return (*((f"{way.key}.queue", queues[way.key]) for way in ways), *later.items())
+    return (*((f"{way.key}.queue", str(queues[way.key])) for way in ways), *events.items())
+
+
+def _no_lost_acks(case: Case) -> Iterator[Settings]:
+    yield without_loss(case.flow.acks)
 
 
 def _wide_acks(case: Case) -> Iterator[Settings]:
-    """An ACK direction as fast as the data direction beside it."""
-    if not case.acks_wait:
-        return
-    rates = {way.path: way.rate for way in case.flow.data}
-    changes = []
-    for way in case.flow.acks:
-        wanted = rates.get(way.path)
-        if wanted is not None and way.rate is not None and way.rate < wanted:
-            changes.append((f"{way.key}.rate", f"{wanted / 1e6:.15g}Mbit/s"))
-    yield tuple(changes)
+    if case.acks_wait:
+        yield as_wide_as_data(case.flow)
 
 
 def _fewer_acks(case: Case) -> Iterator[Settings]:
-    if not case.acks_wait:
-        return
-    if int(case.flow.transport.get("ack_every", 2)) < MANY:
-        yield _transport(case, ack_every=MANY)
-    yield tuple((f"{way.key}.queue", "fq_codel") for way in case.flow.acks)
+    if case.acks_wait:
+        if int(case.flow.transport.get("ack_every", 2)) < MANY:
+            yield _transport(case, ack_every=MANY)
+        yield queued_fairly(case.flow.acks)
 
 
 MANY = 8
@@ -494,6 +474,15 @@ MANY = 8
 
 def _no_outages(case: Case) -> Iterator[Settings]:
     yield from without_outages(case.facts, case.flow)
+
+
+def _as_the_profile(cause: Cause) -> Callable[[Case], Iterator[Settings]]:
+    """The settings behind a cause, as the profile has them."""
+
+    def settings(case: Case) -> Iterator[Settings]:
+        yield _transport(case, **unusual(case.flow, RESTORED[cause]))
+
+    return settings
 
 
 def _sooner_elsewhere(case: Case) -> Iterator[Settings]:
@@ -574,19 +563,25 @@ TABLE: tuple[Row, ...] = (
     Row("scheduler", _schedulers),
     Row("scheduler", _reinjections),
     Row("application", _readers, least=0.0),
+    Row("application", _as_the_profile("application")),
     Row("pacing", _unpaced),
     Row("path_down", _no_outages, is_cure=False, least=0.0),
     Row("path_down", _sooner_elsewhere, least=0.0),
+    Row("path_down", _as_the_profile("path_down")),
     Row("reordering", _in_order, is_cure=False),
     Row("reordering", _tolerant),
     Row("loss", _no_loss, is_cure=False),
     Row("loss", _robust),
+    Row("loss", _as_the_profile("loss")),
     Row("coupled", _uncoupled),
+    Row("ack_path", _no_lost_acks, is_cure=False),
+    Row("ack_path", _as_the_profile("ack_path")),
     Row("ack_path", _wide_acks),
     Row("ack_path", _fewer_acks),
     Row("queue", _queues),
     Row("slow_start", _starts),
     Row("handshake", _joins, least=0.0),
+    Row("handshake", _as_the_profile("handshake")),
     Row("handshake", _joined_at_once, is_cure=False, least=0.0),
     Row("handshake", _no_tls, is_cure=False, least=0.0),
 )

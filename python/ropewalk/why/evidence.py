@@ -18,6 +18,7 @@ from ropewalk.why.outages import outages
 from ropewalk.why.paths import TLS, law, loss_limited_bit_s
 from ropewalk.why.proxies import at_proxies
 from ropewalk.why.reordering import reorders
+from ropewalk.why.usual import SUSPECTS, unusual
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -155,6 +156,8 @@ def _receive_window(seen: Seen) -> str:
 def _send_buffer(seen: Seen) -> str:
     transport = seen.case.flow.transport
     bound = f", at most {transport['send_buffer_max']}" if "send_buffer_max" in transport else ""
+    if (unsent := transport.get("unsent_limit", "unlimited")) != "unlimited":
+        bound += f", of which {unsent} may be unsent"
     slow = _slowest(seen)
     behind = f" while data of{slow} waited for its acknowledgement" if slow else ""
     return (
@@ -211,8 +214,20 @@ def _loss(seen: Seen) -> str:
                 f"{one.name} loses {100 * one.loss:.2g} % of the packets at a round trip of {duration(rtt)}: "
                 f"{law(flow)} gives {mbit(most)}{of}"
             )
-    parts += [f"{one.name} loses {100 * one.loss:.2g} % of the ACKs" for one in seen.acks if one.loss > 0]
-    return "; ".join(parts) or "packets are lost"
+    return "; ".join([*parts, *_lost_acks(seen)]) or "packets are lost"
+
+
+def _lost_acks(seen: Seen) -> list[str]:
+    return [f"{one.name} loses {100 * one.loss:.2g} % of the ACKs" for one in seen.acks if one.loss > 0]
+
+
+def _lossy(seen: Seen) -> list[Direction]:
+    """Links that lose so many packets that several SYNs in a row are lost."""
+    return [one for one in (*seen.data, *seen.acks) if one.loss >= MANY]
+
+
+MANY = 0.1
+"""Part of the packets."""
 
 
 def _fading(seen: Seen) -> set[str]:
@@ -339,7 +354,8 @@ def _handshake(seen: Seen) -> str:
     failed = rows(seen.results.flows, seen.case.flow)["failure"].drop_nulls().unique(maintain_order=True)
     if len(failed):
         # As the table of `run` has it: a link that carries nothing, with the reason.
-        return "; ".join([*failed[:MOST], *late, *never])
+        lossy = [f"{one.name} loses {100 * one.loss:.2g} % of the packets" for one in _lossy(seen)]
+        return "; ".join([*failed[:MOST], *lossy, *late, *never])
     opening = []
     if seen.case.budget.get("handshake", 0.0) >= SHOWN or not (late or never):
         opening.append(f"{seen.time('handshake')} the connection was not yet established")
@@ -371,12 +387,21 @@ def _application(seen: Seen) -> str:
 def _ack_path(seen: Seen) -> str:
     if not seen.acks:
         return "the direction of the ACKs is full"
+    lost = [*_rare_acks(seen), *_lost_acks(seen)]
+    if lost and not seen.case.acks_wait:
+        return "; ".join(lost)
     worst = max(seen.acks, key=lambda one: one.busy)
     rate = f" of {mbit(worst.capacity_bit_s)}" if worst.capacity_bit_s else ""
     return (
         f"ACKs take {worst.name}{rate}, which is busy for {percent(worst.busy)} of the time; they wait "
         f"{duration(worst.queue_delay_s)} there, and {figure(worst.dropped)} are dropped"
-    )
+    ) + "".join(f"; {one}" for one in lost)
+
+
+def _rare_acks(seen: Seen) -> list[str]:
+    own, keys = seen.case.flow.transport, unusual(seen.case.flow, SUSPECTS["ack_path"])
+    told = ", ".join(f"{key} = {own[key]} (usually {usual})" for key, usual in keys.items())
+    return [f"the receiver has {told}"] if told else []
 
 
 def _path_down(seen: Seen) -> str:

@@ -155,12 +155,12 @@ def _meets(facts: Facts, proxy: Proxy, flow: Flow) -> bool:
 
 
 def _led_to(proxy: Proxy, flow: Flow) -> tuple[Setting, ...] | None:
-    """The paths of one link from end to end that pass the node of a proxy, led to it."""
+    """The paths of one link that pass the node of a proxy, led to it. None if keys cannot say it."""
     found = []
     for route, stations in zip(flow.routes, flow.stations, strict=True):
         if proxy.node in stations:
             continue
-        if len(route) > 1 or not route[0].key.startswith("path."):
+        if len(route) > 1 or not route[0].key.startswith("path.") or flow.via == route[0].path:
             return None
         found.append((f"path.{route[0].path}.to", proxy.node))
     return tuple(found)

@@ -29,7 +29,7 @@ def lines(diagnosis: Diagnosis, width: int = WIDTH) -> list[str]:
     seeds = count(len(diagnosis.seeds), "seed")
     found = [*_wrapped(f"{diagnosis.scenario}: {changes} tried, paired by up to {seeds}", width)]
     if diagnosis.left_out:
-        text = f"{count(diagnosis.left_out, 'change')} not tried: --effort thorough tries more"
+        text = f"{count(diagnosis.left_out, 'change')} not tried: a larger --effort tries more"
         found += _wrapped(text, width)
     for flow in diagnosis.flows:
         found += ["", *flow_lines(flow, width)]

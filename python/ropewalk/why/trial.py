@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ropewalk._core import RunFailed
 from ropewalk.errors import ScenarioError
 from ropewalk.scenario import available_processors
-from ropewalk.statistics import Estimate, estimate, sample_sd, student_half_width
+from ropewalk.statistics import Estimate, estimate, ratio_of_means, sample_sd, student_half_width
 from ropewalk.why.budget import goodput, speed
 from ropewalk.why.variants import variants
 
@@ -49,6 +49,8 @@ EFFORTS: Mapping[str, Effort] = {
     "thorough": Effort(20, 5, 1000e6),
 }
 """By name."""
+WILD = 10.0
+"""Ratios of the seeds of a change that differ by more than this factor have no mean."""
 AT_LEAST = 8
 """Number of changes that are tried in any case."""
 TYPICAL = 20
@@ -158,9 +160,23 @@ class Bench:
         return found is not None and found.mean >= PROMISING
 
     def ratio(self, trial: Trial, flow: str) -> Estimate | None:
-        """Speed of a flow with the change over that without it, seed by seed."""
-        base, changed = self.speeds[flow], trial.speeds[flow]
-        return estimate(changed[seed] / base[seed] for seed in changed if base.get(seed, 0.0) > 0.0)
+        """Speed of a flow with the change over that without it, seed by seed.
+
+        If it hardly carried anything under some seeds, the ratio of the means.
+        """
+        pairs = self._pairs(trial, flow)
+        if _is_wild(pairs):
+            return ratio_of_means(pairs)
+        return estimate(after / before for before, after in pairs)
+
+    def _pairs(self, trial: Trial, flow: str) -> list[tuple[float, float]]:
+        """Speed of a flow before and after the change, seed by seed."""
+        known = {seed: rate for seed, rate in self.speeds[flow].items() if rate > 0.0}
+        return [(known[seed], after) for seed, after in trial.speeds[flow].items() if seed in known]
+
+    def is_wild(self, trial: Trial, flow: str) -> bool:
+        """Whether the flow hardly carried anything under some seeds, with the change or without it."""
+        return _is_wild(self._pairs(trial, flow))
 
     def helps(self, trial: Trial, flow: str) -> Estimate | None:
         """The ratio if it is above 1 beyond doubt and worth the change."""
@@ -169,6 +185,11 @@ class Bench:
             return None
         if found is None or found.ci95 is None or found.mean < MATERIAL or found.mean - found.ci95 <= 1.0:
             return None
+        pairs = self._pairs(trial, flow)
+        if _is_wild(pairs):
+            # Sign test, one-sided: a fair coin would fall so rarely.
+            slower = any(after < before for before, after in pairs)
+            return found if not slower and 0.5 ** len(pairs) < 1 - CERTAIN else None
         return found if self._logarithm(trial, flow)[0] > 0.0 else None
 
     def _is_better(self, trial: Trial, flow: str) -> bool:
@@ -211,9 +232,7 @@ class Bench:
 
     def _logarithm(self, trial: Trial, flow: str) -> tuple[float, float]:
         """Interval of the mean logarithm of the ratios, whose distribution is less skewed than theirs."""
-        base, changed = self.speeds[flow], trial.speeds[flow]
-        seeds = [seed for seed in changed if base.get(seed, 0.0) > 0.0 and changed[seed] > 0.0]
-        logs = [math.log(changed[seed] / base[seed]) for seed in seeds]
+        logs = [math.log(after / before) for before, after in self._pairs(trial, flow) if after > 0.0]
         if len(logs) < 2:  # noqa: PLR2004
             return -math.inf, math.inf
         mean = math.fsum(logs) / len(logs)
@@ -284,6 +303,12 @@ def _with_baselines(scenario: Scenario, facts: Facts) -> Scenario:
 
 def _without_baselines(scenario: Scenario, facts: Facts) -> Scenario:
     return changed(scenario, [(f"{flow.key}.compare_paths", "false") for flow in facts.flows])
+
+
+def _is_wild(pairs: Sequence[tuple[float, float]]) -> bool:
+    """Whether a few ratios would hide the others."""
+    ratios = [after / before for before, after in pairs]
+    return bool(ratios) and max(ratios) > WILD * min(ratios)
 
 
 def _is_random(trial: Trial) -> bool:

@@ -1,0 +1,57 @@
+"""The changes that `ropewalk why` tries, before it runs them."""
+
+from pathlib import Path
+
+import pytest
+
+import ropewalk as rw
+from conftest import ROOT
+from ropewalk.errors import ScenarioError
+from ropewalk.facts import Facts
+from ropewalk.why.diagnosis import look, plan
+from ropewalk.why.trial import Bench, Effort, changed
+from ropewalk.why.usual import unusual
+
+PLANTED = sorted((ROOT / "tests" / "why").glob("*.toml"))
+SHIPPED = [
+    ROOT / "scenarios" / f"{name}.toml"
+    for name in (
+        "geo-split-proxy",
+        "proxy-on-one-subflow",
+        "space-transports",
+        "train-tunnels-video",
+        "wlan-lte-cmt",
+    )
+]
+
+
+@pytest.mark.parametrize("file", [*PLANTED, *SHIPPED], ids=lambda file: file.stem)
+def test_the_scenario_can_have_every_change(file: Path) -> None:
+    """A change that is refused would be left out in silence, and with it what it may be worth."""
+    scenario = rw.Scenario.load(file)
+    if file in SHIPPED:
+        scenario = scenario.override([("duration", "8s")])
+    facts = Facts.of(scenario)
+    bench = Bench(scenario, facts, Effort(2, 2, 1e6), seeds=[1, 2], jobs=None, progress=None)
+    planned = plan([look(bench, facts, flow) for flow in facts.flows])
+    assert planned
+    for candidate, _ in planned:
+        try:
+            changed(scenario, candidate.settings)
+        except ScenarioError as refused:
+            pytest.fail(f"{candidate.cause}: {candidate.settings}: {refused}")
+
+
+def test_settings_that_are_those_of_the_profile_are_not_unusual() -> None:
+    scenario = rw.Scenario.parse(
+        """\
+duration = "5s"
+path = [{ name = "a", both = { rate = "1Mbit/s", delay = "1ms" } }]
+flow = [{ name = "dl", from = "terminal", to = "server", transport = { KEYS } }]
+""".replace(
+            "KEYS",
+            'kind = "tcp", ack_every = 4, window_scaling = true, pacing = false, rto_max = "120s"',
+        )
+    )
+    [flow] = Facts.of(scenario).flows
+    assert unusual(flow, flow.transport) == {"ack_every": "2"}
