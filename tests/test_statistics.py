@@ -196,7 +196,8 @@ def test_a_failed_replication_does_not_hide_the_others() -> None:
     assert found is not None
     assert found.ci95 is not None
     assert found.mean == pytest.approx(33 / 18.001)
-    assert (found.min, found.max, found.n) == (1.2, pytest.approx(11e3), 3)
+    assert (found.min, found.n) == (1.2, 3)
+    assert found.max == pytest.approx(11e3)
     rests = [after - found.mean * before for before, after in pairs]
     error = sample_sd(rests) / math.sqrt(3) / (18.001 / 3)
     assert found.ci95 == pytest.approx(4.302653 * error, rel=1e-5)

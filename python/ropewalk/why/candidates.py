@@ -140,6 +140,8 @@ class Case:
     """A direction of its ACKs is busy for much of the time, or drops them."""
     acks_full: bool
     """A direction of its ACKs is full."""
+    acks_lost: bool
+    """A direction of its ACKs loses so many that the next ones do not make up for it."""
     refused_at: tuple[str, ...]
     """Nodes to which joins of its subflows went that failed."""
     unused: tuple[str, ...] = ()
@@ -453,7 +455,8 @@ def _queued(case: Case, queues: Mapping[str, str | None], later: Mapping[str, st
 
 
 def _no_lost_acks(case: Case) -> Iterator[Settings]:
-    yield without_loss(case.flow.acks)
+    if case.acks_lost:
+        yield without_loss(case.flow.acks)
 
 
 def _wide_acks(case: Case) -> Iterator[Settings]:

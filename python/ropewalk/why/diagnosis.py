@@ -46,6 +46,8 @@ NOTED = 0.05
 """Handshakes that take a smaller part of the time are not told."""
 CROWDED = 0.5
 """ACKs wait for each other, or for others, in a direction that is busy for this part of the time."""
+MANY_ACKS = 0.05
+"""Part of the ACKs: each also acknowledges what those before it did."""
 IDLE = 0.3
 """An application that has nothing to send for this part of the time is told."""
 SUSPICION = 2.0
@@ -105,6 +107,7 @@ def look(bench: Bench, facts: Facts, flow: Flow) -> Seen:
         any(is_odd(one, measured.get(one.path)) for one in data),
         any(one.busy >= CROWDED or one.dropped > 0 for one in acks),
         any(one.busy >= FULL for one in acks),
+        any(one.loss >= MANY_ACKS for one in acks),
         tuple(rows(bench.base.failed_joins, flow)["to"].cast(pl.String).unique(maintain_order=True)),
         tuple(path.name for path in seen_paths if path.name in unused),
         waits_for_messages(bench.base, flow),
