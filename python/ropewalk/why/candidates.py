@@ -34,7 +34,7 @@ UNCOUPLED = ("cubic", "newreno")
 ROBUST = ("bbr", "cubic", "westwood")
 """Congestion controls that are tried where packets are lost."""
 ROBUST_OF_SCTP = ("cubic",)
-"""Those of them that SCTP can have."""
+"""Congestion controls that SCTP can have and that are tried there."""
 WIDE_WINDOWS = (32, 100)
 """Initial windows in segments that are tried: more than three and ten times that of RFC 6928."""
 

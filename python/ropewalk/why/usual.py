@@ -37,7 +37,7 @@ RESTORED: Mapping[Cause, tuple[str, ...]] = {
 
 
 def unusual(flow: Flow, keys: Iterable[str]) -> dict[str, str]:
-    """Those of `keys` with another value than in the profile of the flow, to the value of the profile."""
+    """Keys with another value than in the profile of the flow, and the value of the profile."""
     usual = _profiles().get(str(flow.transport.get("profile")), {})
     found = {}
     for key in keys:
