@@ -1,4 +1,4 @@
-"""The direction of the ACKs: what is tried where it is slow, or loses them."""
+"""The direction of the ACKs: changes that are tried where it is slow, or loses them."""
 
 from __future__ import annotations
 
