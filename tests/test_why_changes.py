@@ -55,3 +55,30 @@ flow = [{ name = "dl", from = "terminal", to = "server", transport = { KEYS } }]
     )
     [flow] = Facts.of(scenario).flows
     assert unusual(flow, flow.transport) == {"ack_every": "2"}
+
+
+def test_replications_over_an_exact_constellation_differ() -> None:
+    """Jitter does not act there, and no delay is a constant: the rates are varied."""
+    scenario = rw.Scenario.parse(
+        """\
+duration = "5s"
+[[path]]
+name = "leo"
+[path.both]
+rate = "100Mbit/s"
+queue = "400p"
+delay = { kind = "walker", altitude = 550, inclination = 53, planes = 72, per_plane = 22, phasing = 39, \
+terminal_lat = 57.7, terminal_lon = 12, gateway_lat = 53.6, gateway_lon = 10 }
+[[flow]]
+name = "dl"
+from = "server"
+to = "terminal"
+transport = { kind = "tcp", receive_buffer = "64KiB", receive_buffer_max = "64KiB" }
+"""
+    )
+    [flow] = scenario.why(effort="quick").flows
+    assert flow.reasons[0].cause == "receive_window"
+    best = flow.reasons[0].cures[0].ratio
+    assert best.n == 5
+    assert best.ci95
+    assert best.mean - best.ci95 > 1

@@ -1,4 +1,4 @@
-"""Stand-ins for replications where nothing is random: the same scenario with other delays.
+"""Stand-ins for replications where nothing is random: the same scenario with other delays or rates.
 
 Replications of a scenario without chance are all the same: their interval is zero whatever is compared. But
 which packet a full queue drops depends on the last microsecond, and a change of a few per cent may be no
@@ -16,22 +16,23 @@ if TYPE_CHECKING:
     from ropewalk.why.candidates import Settings
 
 STEP = 0.01
-"""By which part of itself a delay differs from one variant to the next in the same direction."""
+"""By which part of itself a delay or a rate differs from one variant to the next in the same direction."""
 
 
 def variants(facts: Facts, seeds: Sequence[int]) -> dict[int, Settings]:
     """Seed to what is changed: nothing for the first, then delays by +1 %, -1 %, +2 % and so on.
 
-    Empty if no delay is a constant above zero.
+    Where every delay is that of a model, the rates. Empty if no rate is a constant either.
     """
-    ways = {way.key: way.delay for flow in facts.flows for way in (*flow.data, *flow.acks)}
-    delays = {key: delay for key, delay in ways.items() if delay}
-    if not delays:
-        return {}
+    ways = {way.key: way for flow in facts.flows for way in (*flow.data, *flow.acks)}
+    delays = {f"{key}.delay": (way.delay, 1e9, "ns") for key, way in ways.items() if way.delay}
+    rates = {f"{key}.rate": (way.transmitter, 1.0, "bit/s") for key, way in ways.items() if way.transmitter}
     found: dict[int, Settings] = {}
-    for number, seed in enumerate(seeds):
+    for number, seed in enumerate(seeds if delays or rates else []):
         factor = 1 + STEP * ((number + 1) // 2) * (1 if number % 2 else -1)
         found[seed] = tuple(
-            (f"{key}.delay", f"{delay * factor * 1e9:.0f}ns") for key, delay in delays.items() if number
+            (key, f"{value * factor * units:.0f}{unit}")
+            for key, (value, units, unit) in (delays or rates).items()
+            if number
         )
     return found
