@@ -88,7 +88,9 @@ def test_figures_in_cells_can_be_read(*, reverse: bool) -> None:
     values = np.linspace(0.0, 1.0, len(columns))[None, :]
     cells = Cells(["row"], columns, values, words, [["a"] * 41], [columns], "", reverse, "goodput (Mbit/s)")
     axis = Axis("level", levels=tuple(columns))
-    axes, bar = draw(Chart("key", "", "", axis, Axis("row"), [Panel("", [cells])])).axes
+    figure = draw(Chart("key", "", "map", axis, Axis("row"), [Panel("", [cells])]))
+    axes, bar = figure.axes
+    assert figure.get_suptitle() == "map\ncells with a letter in common do not differ beyond chance"
     assert bar.get_ylabel() == "goodput (Mbit/s)"
     (image,) = axes.images
     assert len(axes.texts) == len(columns)

@@ -206,6 +206,14 @@ def test_notebooks_show_tables(results: rw.Results) -> None:
         assert word in page, word
 
 
+def test_notebooks_show_diagnoses() -> None:
+    small = SMALL_SCENARIO.set("flow.upload.transport.receive_buffer", "16KiB").set("name", "<b>")
+    small = small.set("flow.upload.transport.receive_buffer_max", "16KiB")
+    page = small.why(effort="quick")._repr_html_()
+    for word in ("&lt;b&gt;", "receive_window", "upload: ", "changes tried", "times", "16KiB"):
+        assert word in page, word
+
+
 def test_comparison_pairs_seeds(results: rw.Results) -> None:
     other = SMALL_SCENARIO.set("flow.upload.transport.congestion", "olia").run(seeds=[2, 3, 4])
     found = other.compare(results, ["goodput_bit_s", "delay_mean_s"])

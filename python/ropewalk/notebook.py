@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from ropewalk.results import Results
     from ropewalk.scenario import Scenario
+    from ropewalk.why.model import Diagnosis
 
 MAX_ROWS = 20
 
@@ -43,6 +44,29 @@ def of_results(results: Results) -> str:
     table = _Table(heads, [list(row) for row in zip(*shown.values(), strict=True)])
     about = f"{runs}; mean ± half width of the 95 % interval"
     return _shown(results.origin.scenario.name, about, [table], problems(results))
+
+
+def of_diagnosis(diagnosis: Diagnosis) -> str:
+    """The reasons of each flow, each with its best change."""
+    from ropewalk.why.model import typed
+    from ropewalk.why.text import headline, spent, told
+
+    tables, notes = [], []
+    for flow in diagnosis.flows:
+        rows = []
+        for reason in flow.reasons:
+            best = next(iter(reason.cures), reason.without)
+            change = "" if best is None else " ".join(typed(best.settings))
+            gain = "" if best is None else told(best)
+            rows.append([reason.cause, numbers.percent(reason.share), reason.evidence, change, gain])
+        notes.append(headline(flow))
+        if limits := spent(flow.budget, failed=flow.failed):
+            notes[-1] += f"; limits, by time: {limits}"
+        notes += [f"not proven: {one}" for one in flow.unproven]
+        tables.append(_Table([flow.flow, "of the time", "evidence", "change", "gives"], rows))
+    seeds = numbers.count(len(diagnosis.seeds), "seed")
+    about = f"{numbers.count(diagnosis.tried, 'change')} tried, paired by up to {seeds}"
+    return _shown(diagnosis.scenario, about, tables, notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,8 @@ RIBBON_COLUMNS = 6
 """Columns of the legend below the ribbon."""
 RIBBON_KEY = 0.4
 """Height of it."""
+LETTERS = "cells with a letter in common do not differ beyond chance"
+"""Below the title of a heat map, whose caption is not in the picture."""
 DARK = 0.5
 """Cells darker than this share of the range have white text."""
 
@@ -71,7 +73,8 @@ def draw(chart: Chart) -> Figure:
     figure = Figure(figsize=(WIDTH, height), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     own = own_scales(chart)
-    title(figure, f"{chart.title}\n{OWN_SCALES}" if own else chart.title)
+    told = [chart.title, *([OWN_SCALES] if own else []), *([LETTERS] if _has_letters(chart) else [])]
+    title(figure, "\n".join(told))
     axes, under = _axes(figure, chart, own)
     for panel, here in zip(chart.panels, axes, strict=True):
         here.set_title(panel.title)
@@ -301,6 +304,11 @@ def _name_points(here: Axes, panel: Panel) -> None:
             color=_colour(mark.colour),
             arrowprops={"arrowstyle": "-", "color": _colour(mark.colour), "linewidth": 0.6, "shrinkB": 3},
         )
+
+
+def _has_letters(chart: Chart) -> bool:
+    cells = (mark for panel in chart.panels for mark in panel.marks if isinstance(mark, Cells))
+    return any(letters for mark in cells for row in mark.groups for letters in row)
 
 
 @_draw.register(Cells)

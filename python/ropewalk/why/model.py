@@ -245,6 +245,11 @@ class Diagnosis:
         """For JSON."""
         return DiagnosisDict(flows=[flow.to_dict() for flow in self.flows])
 
+    def _repr_html_(self) -> str:
+        from ropewalk import notebook
+
+        return notebook.of_diagnosis(self)
+
     def __str__(self) -> str:
         from ropewalk.why.text import lines
 
