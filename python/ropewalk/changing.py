@@ -72,7 +72,7 @@ def spans(samples: pl.DataFrame, base_s: float, least_s: float) -> list[Span]:
     at, acked, rtt, inflight = (
         samples[name].fill_null(0.0).to_numpy() for name in ("t_s", "acked_bytes", "rtt_s", "inflight_bytes")
     )
-    busy = (rtt > base_s + least_s) & (inflight > 0) & ~_within(at, repairs(samples))
+    busy = (rtt > base_s + least_s) & (inflight > 0) & ~within(at, repairs(samples))
     length = max(2.0 * base_s, SHORTEST_S)
     found: list[Span] = []
     first: int | None = None
@@ -88,7 +88,8 @@ def spans(samples: pl.DataFrame, base_s: float, least_s: float) -> list[Span]:
     return found
 
 
-def _within(at: NDArray[np.float64], times: list[tuple[float, float]]) -> NDArray[np.bool_]:
+def within(at: NDArray[np.float64], times: list[tuple[float, float]]) -> NDArray[np.bool_]:
+    """Which instants are in one of these times."""
     inside = np.zeros(len(at), dtype=bool)
     for start, end in times:
         inside |= (at >= start) & (at <= end)
@@ -143,11 +144,11 @@ def waiting(samples: pl.DataFrame, times: list[float], link: Link, base_s: float
     if not link.steps or not times:
         return [(0.0, False)] * len(times)
     sent = np.array([outstanding(samples, at) for at in times])
-    found = []
+    found, fresh = [], measured(samples)
     for at, bytes_ in zip(times, sent, strict=True):
         rates = link.rates(at)
         ways = [link.wire * bytes_ - base_s * rate / 8.0 for rate in rates]
-        trip = beside_s(samples, at)
+        trip = beside_s(fresh, at)
         if trip is not None and trip - base_s < SHORT_S:
             ways.append((trip - base_s) * rates[0] / 8.0)
         found.append([max(way, 0.0) for way in ways])
@@ -167,8 +168,17 @@ def outstanding(samples: pl.DataFrame, at: float) -> float:
     return float(near) if isinstance(near, int | float) else 0.0
 
 
+def measured(samples: pl.DataFrame) -> pl.DataFrame:
+    """The samples in which a round trip is new: while a loss is repaired the last one before it stays."""
+    again = within(samples["t_s"].to_numpy(), repairs(samples))
+    trip, acked = (
+        np.diff(samples[name].fill_null(0).to_numpy(), prepend=-1) for name in ("rtt_s", "acked_bytes")
+    )
+    return samples.filter((trip != 0.0) | ((acked > 0) & ~again))
+
+
 def beside_s(samples: pl.DataFrame, at: float) -> float | None:
-    """The longest round trip of packets that were sent at nearly the same time."""
+    """The longest of these round trips, of packets that were sent at nearly the same time."""
     sent = samples["t_s"] - samples["rtt_s"]
     near = samples.filter((sent - at).abs() <= BESIDE_S)["rtt_s"].max()
     return float(near) if isinstance(near, int | float) else None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ropewalk import changing, ended, shared, writes
+from ropewalk import changing, ended, overshoot, shared, writes
 from ropewalk.bursts import Bursts, bursts
 from ropewalk.errors import ScenarioError
 from ropewalk.fitted_file import FEW, Beside, Sender, text_of, unknown
@@ -449,11 +449,18 @@ def _queue_and_loss(
             full.append((at, held))
         else:
             random.append(int(number))
+    size = row["largest_bytes"] or 1
+    top = None
+    if len(full) < len(random) and not link.steps:
+        top = overshoot.top(packets.samples, kept["t_s"].to_list(), base_s, size * 8.0 / rate.value)
+    if top is not None:
+        pairs = list(zip(kept.select("packet", "t_s").iter_rows(), top.met, strict=True))
+        full = [(at, 0.0) for (_, at), met in pairs if met]
+        random = [int(number) for (number, _), met in pairs if not met]
     held = longest * rate.value / 8.0
     told = f"the longest queueing delay was {1e3 * longest:.3g} ms; {len(full)} segments were lost near it"
-    beside = [
-        delay for delay in (changing.beside_s(packets.samples, at) for at, _ in full) if delay is not None
-    ]
+    fresh = changing.measured(packets.samples)
+    beside = [delay for delay in (changing.beside_s(fresh, at) for at, _ in full) if delay is not None]
     if link.steps:
         held = changing.usual(full)
         told = f"so much was outstanding when {len(full)} segments were lost, without what was under way"
@@ -465,7 +472,7 @@ def _queue_and_loss(
         queue = Figure(held, 0.85 * held, 1.15 * held, told)
     else:
         held = max(held, longest * rate.value / 8.0)
-        roomy = max(2.0 * held, BUFFER_S * rate.value / 8.0, 10.0 * (row["largest_bytes"] or 1))
+        roomy = max(2.0 * held, BUFFER_S * rate.value / 8.0, 10.0 * size)
         queue = Figure(roomy, held, None, "it was never seen full; its size is not identifiable")
         # Losses at any length of the queue are those of the link.
         random = kept["packet"].to_list()

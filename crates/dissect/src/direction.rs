@@ -10,6 +10,7 @@ use transport::tcp::ranges::{Range, RangeSet};
 use crate::beginning::Beginning;
 use crate::held::Holding;
 use crate::pace::Paces;
+use crate::round_trips::RoundTrips;
 use crate::samples::{Course, Sample};
 use crate::waiting::{Cause, Sent};
 
@@ -218,40 +219,6 @@ impl Heard {
     }
 }
 
-/// Round-trip samples, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RoundTrips {
-    sum: u64,
-    count: u64,
-    least: u64,
-    most: u64,
-    latest: u64,
-    /// As RFC 6298 section 2 has it: SRTT <- (1 - alpha) * SRTT + alpha * R', with alpha = 1/8.
-    smoothed: u64,
-}
-
-impl RoundTrips {
-    fn add(&mut self, sample: u64) {
-        let first = self.count == 0;
-        self.sum = self.sum.saturating_add(sample);
-        self.count += 1;
-        self.least = if first { sample } else { self.least.min(sample) };
-        (self.most, self.latest) = (self.most.max(sample), sample);
-        self.smoothed = if first { sample } else { self.smoothed - self.smoothed / 8 + sample / 8 };
-    }
-
-    /// Mean, least and most in seconds.
-    pub(crate) fn seconds(&self) -> Option<[f64; 3]> {
-        let mean = self.sum as f64 / self.count as f64;
-        (self.count > 0).then(|| [mean, self.least as f64, self.most as f64].map(|nanos| nanos / 1e9))
-    }
-
-    /// The mean, or 0.
-    fn mean(&self) -> u64 {
-        self.sum.checked_div(self.count).unwrap_or(0)
-    }
-}
-
 impl Direction {
     /// The number of a field of this direction. Without a SYN the first one seen is the first byte.
     pub(crate) fn seq(&mut self, field: Seq32, syn: bool) -> Seq {
@@ -397,18 +364,18 @@ impl Direction {
             }
             (heard.acked, heard.acked_at) = (ack.distance(), Some(at));
         }
-        let (mut oldest, mut newest) = (None, None);
+        let (mut oldest, mut newest, mut count) = (None, None, 0);
         while let Some(segment) = heard.sent.front().copied()
             && segment.end <= ack.distance()
         {
             oldest = oldest.or(Some(segment));
-            newest = Some(segment);
+            (newest, count) = (Some(segment), count + 1);
             heard.sent.pop_front();
         }
         if let Some(segment) = newest
             && segment.end > heard.rtt_until
         {
-            heard.rtt.add(at.saturating_sub(segment.packet.at));
+            heard.rtt.add_unless_delayed(at.saturating_sub(segment.packet.at), count == 1);
         }
         let mut repeated: Option<Transmission> = None;
         while let Some((end, _)) = heard.again.first_key_value()

@@ -27,6 +27,7 @@ mod order;
 mod pace;
 mod packet_block;
 mod reading;
+mod round_trips;
 mod rows;
 mod samples;
 mod tables;
