@@ -52,10 +52,18 @@ impl Compiled {
     pub(super) fn built(&self, folder: &Path) -> Result<PathBuf, NotReady> {
         let missing = |message: &str| NotReady { message: message.into(), help: self.cure.into() };
         let version = self.installed().ok_or_else(|| missing(&format!("{} is not installed", self.what)))?;
-        let program = folder.join(format!("{}-{}", self.name, self.key(&version)));
-        if program.exists() {
-            return Ok(program);
-        }
+        let key = self.key(&version);
+        let program = folder.join(format!("{}-{key}", self.name));
+        let made = if program.exists() { Ok(()) } else { self.build(folder, (&version, &key), &program) };
+        // Another process may have built it, and removed what this one was building.
+        let there = program.exists();
+        self.sweep(folder, &key, there);
+        if there { Ok(program) } else { made.map(|()| program) }
+    }
+
+    /// Builds the program, and moves it to its place.
+    fn build(&self, folder: &Path, (version, key): (&str, &str), program: &Path) -> Result<(), NotReady> {
+        let missing = |message: &str| NotReady { message: message.into(), help: self.cure.into() };
         let failed = |error: io::Error| NotReady {
             message: format!(
                 "{}: cannot build the program for {} there: {error}",
@@ -65,7 +73,7 @@ impl Compiled {
             help: "make room there, or name another place with XDG_CACHE_HOME".into(),
         };
         // A folder of this process alone: two that build at once each move a whole program to its place.
-        let sources = folder.join(format!("{}-{}-{}", self.name, self.key(&version), std::process::id()));
+        let sources = folder.join(format!("{}-{key}-{}", self.name, std::process::id()));
         fs::create_dir_all(&sources).map_err(failed)?;
         for (name, text) in self.sources {
             fs::write(sources.join(name), text).map_err(failed)?;
@@ -84,10 +92,26 @@ impl Compiled {
                 self.what
             )));
         }
-        fs::rename(part, &program).map_err(failed)?;
-        // Leftover files are harmless.
-        let _ = fs::remove_dir_all(sources);
-        Ok(program)
+        fs::rename(part, program).map_err(failed)
+    }
+
+    /// Removes folders in which a program was built and that nothing needs: that of this process, those of this program if
+    /// it is there, and those of processes that were killed.
+    fn sweep(&self, folder: &Path, key: &str, there: bool) {
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let made = name.strip_prefix(self.name).and_then(|rest| rest.strip_prefix('-'));
+            let Some((of, process)) = made.and_then(|rest| rest.split_once('-')) else { continue };
+            if !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit()) && path.is_dir() {
+                let processes = Path::new("/proc");
+                let ended = processes.join("self").exists() && !processes.join(process).exists();
+                if of == key && (there || process == std::process::id().to_string()) || ended {
+                    // It is in the way of nothing; the next one tries again.
+                    let _ = fs::remove_dir_all(path);
+                }
+            }
+        }
     }
 
     /// Hash of a version of the package and the sources.
@@ -108,4 +132,65 @@ pub(super) fn end_of(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let skipped = text.chars().count().saturating_sub(SHOWN);
     text.chars().skip(skipped).collect::<String>().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ECHO: Compiled = Compiled {
+        what: "nothing",
+        package: "libc6",
+        cure: "none",
+        name: "echo",
+        sources: &[("text", "of the program")],
+        compiler: &["sh", "-c", "cat \"$3\" >\"$2\"", "sh"],
+        compiled: &["text"],
+        libraries: &[],
+    };
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut found: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        found.sort();
+        found
+    }
+
+    /// Folders of this program by any process, and of another version by one that has ended.
+    #[test]
+    fn folders_of_killed_builds_are_removed_by_the_next() {
+        let folder = std::env::temp_dir().join(format!("ropewalk-compiled-{}", std::process::id()));
+        let Some(version) = ECHO.installed() else { return };
+        let key = ECHO.key(&version);
+        // No process has this number: it is above the largest.
+        let ended = 1 << 30;
+        let own = std::process::id();
+        let kept = [
+            format!("echo-{key}"),
+            format!("echo-old-{own}"),
+            "echo-old-words".into(),
+            format!("other-{key}-{ended}"),
+        ];
+        for before in [false, true] {
+            for name in [format!("echo-{key}-{ended}"), format!("echo-old-{ended}"), format!("echo-{key}-1")]
+            {
+                fs::create_dir_all(folder.join(&name)).unwrap();
+                fs::write(folder.join(name).join("text"), "cut").unwrap();
+            }
+            kept[1..].iter().for_each(|name| fs::create_dir_all(folder.join(name)).unwrap());
+            assert_eq!(folder.join(&kept[0]).exists(), before);
+            let program = ECHO.built(&folder).unwrap();
+            assert_eq!(fs::read_to_string(program).unwrap(), "of the program");
+            let mut kept = kept.to_vec();
+            kept.sort();
+            assert_eq!(names(&folder), kept);
+        }
+        let broken = Compiled { compiler: &["sh", "-c", "exit 3"], ..ECHO };
+        fs::remove_file(folder.join(&kept[0])).unwrap();
+        broken.built(&folder).unwrap_err();
+        assert_eq!(names(&folder).len(), kept.len() - 1, "nothing is left of a build that failed");
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
