@@ -155,6 +155,7 @@ def compare(
     with reported():
         permitted()
         scenario = _load(file, overrides)
+        from ropewalk import both_ways
         from ropewalk.cli.progress import Progress
         from ropewalk.comparison import compare as run_both
         from ropewalk.kernel_memory import differing, of_this_kernel
@@ -166,6 +167,8 @@ def compare(
             found.write(out)
         _show(found, as_json=as_json)
         if hint := differing(scenario, of_this_kernel()):
+            complain(hint)
+        if hint := both_ways.hint(scenario):
             complain(hint)
         if found.outside:
             sys.exit(RUN_FAILED)
