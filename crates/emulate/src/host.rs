@@ -5,7 +5,7 @@ use network::Interface;
 use crate::address::{address, further_address};
 use crate::device::{self, Device};
 use crate::fault::Fault;
-use crate::namespace::{Namespace, ip, set};
+use crate::namespace::{Namespace, ip, set, tc};
 use crate::plan::{ChangeOfEndpoint, Endpoint, EndpointChange, HostPlan, Limits, Uplink};
 
 /// Settings of every namespace. Nothing but the flows speaks, and no run knows the one before.
@@ -62,6 +62,8 @@ fn attach(uplink: &Uplink) -> Result<Device, Fault> {
         ip(&format!("address add {}/32 dev {name}", further_address(*interface, number)))?;
     }
     ip(&format!("link set {name} up mtu {mtu} txqueuelen {DEVICE_QUEUE}"))?;
+    // The default of the machine may pace (`fq`) or drop (`fq_codel`), and links do that.
+    tc(&format!("qdisc replace dev {name} root pfifo limit {DEVICE_QUEUE}"))?;
     for route in routes {
         let mut to = format!("{}/32 dev {name} src {}", route.to, address(route.source));
         if let Some(congestion) = congestion {

@@ -59,17 +59,26 @@ pub(crate) fn joined<T>(ended: thread::Result<T>) -> Result<T, Fault> {
 
 /// Runs `ip` with these arguments in the namespace of the calling thread.
 pub(crate) fn ip(arguments: &str) -> Result<(), Fault> {
+    iproute("ip", arguments)
+}
+
+/// Runs `tc` with these arguments in the namespace of the calling thread.
+pub(crate) fn tc(arguments: &str) -> Result<(), Fault> {
+    iproute("tc", arguments)
+}
+
+fn iproute(program: &str, arguments: &str) -> Result<(), Fault> {
     let output =
-        Command::new("ip").args(arguments.split_whitespace()).stdin(Stdio::null()).output().map_err(
+        Command::new(program).args(arguments.split_whitespace()).stdin(Stdio::null()).output().map_err(
             |error| Fault {
-                message: format!("`ip` cannot be started: {error}"),
+                message: format!("`{program}` cannot be started: {error}"),
                 help: "install iproute2".into(),
             },
         )?;
     if output.status.success() {
         return Ok(());
     }
-    Err(Fault::of(format_args!("ip {arguments}"), String::from_utf8_lossy(&output.stderr).trim()))
+    Err(Fault::of(format_args!("{program} {arguments}"), String::from_utf8_lossy(&output.stderr).trim()))
 }
 
 /// Writes a setting of the namespace of the calling thread, as `net/ipv4/tcp_rmem`.
