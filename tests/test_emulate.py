@@ -56,6 +56,8 @@ KILLS = int(os.environ.get("ROPEWALK_KILLS", "4"))
 pytestmark = pytest.mark.skipif(
     _core.emulation() not in {"real-time", "ordinary"}, reason="network namespaces are not permitted here"
 )
+LESS = "-bpf,-sys_admin"
+"""Capabilities without which the kernel takes no program."""
 loads_controls = pytest.mark.skipif(
     _core.emulation() != "real-time"
     or not Path("/sys/kernel/btf/vmlinux").exists()
@@ -166,11 +168,60 @@ def test_a_command_that_fails_is_told(
     path.write_text(PATHS + flow("f", app), encoding="utf-8")
     done = ropewalk("emulate", path, "--seed", "1")
     assert done.returncode == 1
-    assert "the server of flow f has ended: exit code 3" in done.stderr
+    assert (
+        "flow f: the server's command ended with exit code 3, it said nothing (exit 3 # {port})"
+        in done.stderr
+    )
     done = ropewalk("run", path, "--seed", "1")
     assert done.returncode == 2
     assert "flow.f.app" in done.stderr
     assert "ropewalk emulate" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("commands", "failure"),
+    [
+        (
+            ("echo one; echo two >&2; exit 7", ""),
+            "the client's command ended with exit code 7, it said: one | two (echo one; ",
+        ),
+        (("timeout -s KILL 0.1 sleep 9", ""), "the client's command ended with exit code 137, it said"),
+        (("sleep 1", "timeout --preserve-status -s KILL 0.7 "), "the server's command ended with "),
+    ],
+)
+def test_the_exit_code_and_the_last_words_of_a_command_are_told(
+    ropewalk: Ropewalk,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    commands: tuple[str, str],
+    failure: str,
+) -> None:
+    """The flow has failed, with its results kept, and so has `ropewalk emulate`."""
+    monkeypatch.setenv("ROPEWALK_COMMANDS", "1")
+    path, out = tmp_path / "fails.toml", tmp_path / "out"
+    client, before = commands
+    server = f"{before}{sys.executable} -m http.server {{port}}"
+    app = f"{{ kind = 'command', client = '{client} # {{server}} {{port}}', server = '{server}' }}"
+    path.write_text(PATHS + flow("f", app), encoding="utf-8")
+    done = ropewalk("emulate", path, "--seed", "1", "--out", out)
+    if "not exact enough" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 1
+    assert f"f: failed in 1 of 1 replications: {failure}" in done.stdout
+    assert f"commands of f failed in 1 of 1 replications: {failure}" in done.stderr
+    assert "the results are kept in" in done.stderr
+    [row] = rw.Results.read(out).flows.iter_rows(named=True)
+    assert row["failure"].startswith(failure)
+    assert row["completed"] is ("server" in failure)
+
+
+def test_a_comparison_refuses_before_the_kernel_takes_its_time(ropewalk: Ropewalk, tmp_path: Path) -> None:
+    path = tmp_path / "hour.toml"
+    app = "{ kind = 'command', client = 'a {server} {port}', server = 'b {port}' }"
+    path.write_text(PATHS.replace("4s", "50min") + flow("f", app), encoding="utf-8")
+    done = ropewalk("compare", path, "--seed", "1")
+    assert done.returncode == 2
+    assert "which simulator cannot run; allowed: any but command" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -236,6 +287,26 @@ def test_an_address_leaves_and_comes_back() -> None:
     assert on_b.filter(on_b["t_s"] > last)["value"].max() > 4e6  # type: ignore[operator]
 
 
+def test_devices_neither_pace_nor_drop(tmp_path: Path) -> None:
+    """Whatever `net.core.default_qdisc` is: with `fq` the kernel paces CUBIC, too."""
+    path = tmp_path / "queue.toml"
+    path.write_text(PATHS + flow("f", '"bulk"'), encoding="utf-8")
+    environment = {**os.environ, "ROPEWALK_NAMESPACES": "1"}
+    arguments = [str(COMMAND), "emulate", str(path), "--seed", "1"]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(arguments, stdout=quiet, stderr=subprocess.PIPE, env=environment, text=True) as run:
+        assert run.stderr is not None
+        hosts = [run.stderr.readline().partition(": ")[2].split() for _ in range(2)]
+        shown = [
+            subprocess.run([*host, "tc", "qdisc"], capture_output=True, text=True, check=True)
+            for host in hosts
+        ]
+        run.kill()
+    for one in shown:
+        kinds = [line.split()[1] for line in one.stdout.splitlines() if "dev rw" in line]
+        assert kinds == ["pfifo"] * 2, one.stdout
+
+
 @loads_controls
 def test_a_run_loads_its_coupled_control_for_its_own_time() -> None:
     """Ten seconds of K6; the acceptance is that of `make compare`."""
@@ -255,13 +326,56 @@ def test_a_name_that_the_kernel_would_not_take_is_refused(ropewalk: Ropewalk, na
 
 @loads_controls
 @pytest.mark.parametrize(
-    "command", [["unshare", "-U", "-r"], ["setpriv", "--bounding-set=-bpf", "--inh-caps=-bpf"]]
+    "command", [["unshare", "-U", "-r"], ["setpriv", f"--bounding-set={LESS}", f"--inh-caps={LESS}"]]
 )
 def test_root_of_a_namespace_is_told_that_it_loads_nothing(command: list[str]) -> None:
     found = subprocess.run([*command, COMMAND, "doctor"], capture_output=True, text=True, check=False)
     if not found.stdout:
         pytest.skip(found.stderr)
-    assert "no coupled congestion control: that needs root of the machine" in found.stdout
+    assert "congestion controls: the kernel takes coupled congestion controls" in found.stdout
+    name = f"rwnone{os.getpid() % 10_000}"
+    found = subprocess.run(
+        [*command, COMMAND, "cc", "load", "lia", "--as", name], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 1
+    cause, _, cure = found.stderr.partition("\n  fix: ")
+    assert "from root" in cause
+    assert "as with sudo" in cure
+    assert "libbpf" not in found.stderr
+
+
+@loads_controls
+def test_a_run_in_a_user_namespace_is_told_before_it_starts_that_it_loads_no_control(tmp_path: Path) -> None:
+    path = tmp_path / "lia.toml"
+    path.write_text(
+        PATHS + flow("f", '"bulk"', MPTCP.replace(" }", ', congestion = "lia" }')), encoding="utf-8"
+    )
+    command = ["unshare", "-U", "-r", str(COMMAND), "emulate", str(path), "--seed", "1"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    if found.stderr.startswith("unshare"):
+        pytest.skip(found.stderr)
+    assert found.returncode == 1
+    assert "from root of the machine, and not from that of a user namespace\n  fix: " in found.stderr
+    assert 'or take one that the kernel has itself, as congestion = "cubic"' in found.stderr
+
+
+@loads_controls
+def test_a_build_that_was_killed_leaves_nothing_after_the_next(tmp_path: Path) -> None:
+    """Killed when the sources of a program are there, in a cache of its own."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    arguments = [str(COMMAND), "cc", "load", "lia", "--as", f"rwkill{os.getpid() % 10_000}"]
+    quiet = subprocess.DEVNULL
+    cache = tmp_path / "ropewalk" / "linux"
+    with subprocess.Popen(arguments, stdout=quiet, stderr=quiet, env=environment) as command:
+        while command.poll() is None and not list(cache.glob("*-*-*")):
+            time.sleep(0.002)
+        command.kill()
+    assert list(cache.glob("*-*-*")), "it was killed while it built"
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, env=environment, text=True) as command:
+        assert command.stdout is not None
+        assert "is loaded" in command.stdout.readline()
+        command.kill()
+    assert [path.name.partition("-")[0] for path in sorted(cache.iterdir())] == ["lia", "load"]
 
 
 @loads_controls
@@ -389,12 +503,19 @@ def test_nothing_is_left_when_a_run_is_killed(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("without", "cause"),
     [
-        ("mount -t tmpfs none /dev/net", "/dev/net/tun cannot be opened"),
+        ("mount -t tmpfs none /dev/net", "/dev/net/tun is not there"),
+        (
+            "touch {0} && chmod 0 {0} && mount --bind {0} /dev/net/tun",
+            "/dev/net/tun may not be opened by this user",
+        ),
         ("echo 0 > /proc/sys/user/max_user_namespaces", "user namespaces are forbidden"),
     ],
 )
-def test_a_machine_that_permits_nothing_says_what_is_missing(without: str, cause: str) -> None:
+def test_a_machine_that_permits_nothing_says_what_is_missing(
+    without: str, cause: str, tmp_path: Path
+) -> None:
     """In namespaces of its own, as an ordinary user there."""
+    without = without.format(tmp_path / "tun")
     command = f"setpriv --bounding-set=-all --inh-caps=-all {COMMAND}"
     file = ROOT / "scenarios" / "two-geo-beams.toml"
     script = f"{without} && {{ {command} emulate {file}; {command} doctor; }}"
@@ -405,3 +526,6 @@ def test_a_machine_that_permits_nothing_says_what_is_missing(without: str, cause
     assert "this machine does not permit network namespaces with TUN devices: " in found.stderr
     assert cause in found.stderr.partition("\n  fix: ")[0]
     assert cause in found.stdout.partition("scenarios cannot run on it: ")[2]
+    cure = found.stderr.partition("\n  fix: ")[2]
+    assert ("modprobe" in cure) is ("is not there" in cause)
+    assert ("chmod 666 /dev/net/tun" in cure) is ("may not be opened" in cause)

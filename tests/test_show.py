@@ -94,9 +94,37 @@ def test_version(ropewalk: Ropewalk) -> None:
 def test_doctor_is_content(ropewalk: Ropewalk) -> None:
     done = ropewalk("doctor")
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("ok ") == 7
+    assert done.stdout.count("ok ") == 9
     assert re.search(r"^ok   ropewalk: .* (ordinary|guided by a profile|unoptimised) build, ", done.stdout)
     assert "FAIL" not in done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="runs on the kernel need them there alone")
+def test_doctor_names_the_programs_that_runs_on_the_kernel_start(
+    ropewalk: Ropewalk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each missing one with its package and what needs it; the others are there."""
+    needed = {
+        "ip": "iproute2",
+        "tc": "iproute2",
+        "ss": "iproute2",
+        "unshare": "util-linux",
+        "setpriv": "util-linux",
+    }
+    for name in needed:
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    told = ropewalk("doctor").stdout
+    assert (
+        "programs: ip, tc, ss, unshare, setpriv are there; mptcpize is not (Debian: package mptcpize)" in told
+    )
+    assert "mptcpize); commands as applications over MPTCP need it\n" in told
+    for name, package in needed.items():
+        (tmp_path / name).rename(tmp_path / "mptcpize")
+        told = ropewalk("doctor").stdout
+        assert f"; {name} is not (Debian: package {package}); " in told
+        assert "mptcpize is" not in told
+        (tmp_path / "mptcpize").rename(tmp_path / name)
 
 
 def test_doctor_looks_for_all_that_is_needed() -> None:

@@ -138,7 +138,7 @@ def compare(
         simulated: told how many seconds the kernel has run.
 
     Raises:
-        ScenarioError: the kernel cannot run it.
+        ScenarioError: the kernel or the simulator cannot run it.
         RunFailed: the kernel is not permitted, or was not exact enough.
     """
     from ropewalk.scenario import Scenario
@@ -146,6 +146,8 @@ def compare(
     arguments.instance("scenario", "a ropewalk.Scenario", Scenario, scenario)
     if not exact:
         scenario = jittered(scenario)
+    # Before the kernel takes its time.
+    scenario.check_backend("simulator")
     kernel = scenario.run(seeds, backend="linux", simulated=simulated)
     simulator = scenario.run(kernel.origin.seeds)
     return Comparison(kernel, simulator, rows(kernel, simulator))

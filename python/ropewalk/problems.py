@@ -32,6 +32,24 @@ def problems(results: Results) -> list[str]:
     return found
 
 
+def failed_commands(results: Results) -> list[str]:
+    """A line for each flow whose commands failed: the run is not what its scenario says."""
+    found = []
+    commands = (
+        [flow for flow in Facts.of(results.origin.scenario).flows if kind(flow.app) == "command"]
+        if results.origin.simulated
+        else []
+    )
+    for group in results.flows.partition_by("flow", maintain_order=True):
+        name = str(group["flow"][0])
+        failures = group["failure"].drop_nulls()
+        if len(failures) and any(flow.members([name]) for flow in commands):
+            found.append(
+                f"commands of {name} failed in {len(failures)} of {group.height} replications: {failures[0]}"
+            )
+    return found
+
+
 def of_flows(table: pl.DataFrame, names: list[str]) -> pl.DataFrame:
     """The rows of some flows; results of earlier versions lack some tables."""
     return table.filter(pl.col("flow").cast(pl.String).is_in(names)) if table.width else table

@@ -302,6 +302,17 @@ class Scenario:
         except _core.InvalidScenario as error:
             raise ScenarioError.from_core(error) from None
 
+    def check_backend(self, backend: str) -> None:
+        """Nothing if this back end can run the scenario.
+
+        Raises:
+            ScenarioError: it cannot; all keys that it cannot run are listed.
+        """
+        try:
+            self._document.check_backend(arguments.text("backend", backend))
+        except _core.InvalidScenario as error:
+            raise ScenarioError.from_core(error) from None
+
     def ns3_arguments(self) -> dict[str, str]:
         """The arguments of our program for ns-3 that mean this scenario, without the seed.
 

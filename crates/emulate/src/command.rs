@@ -4,9 +4,11 @@
 //! command starts outlives the run. May: start and kill. May not: know what commands do.
 
 use std::fs;
+use std::io::{PipeReader, Read, Write, pipe};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::clock::HostClock;
@@ -33,7 +35,22 @@ pub struct CommandPlan {
 
 /// A command that is killed when this value goes.
 #[derive(Debug)]
-pub(crate) struct Running(Child);
+pub(crate) struct Running {
+    child: Child,
+    /// Passes on what it says.
+    reader: JoinHandle<()>,
+    /// The end of that.
+    last: Arc<Mutex<Vec<u8>>>,
+}
+
+/// Bytes from the end of the output of a command that are kept.
+const KEPT: usize = 4_096;
+/// Lines from the end of the output of a command that a failure tells.
+const LINES: usize = 3;
+/// Characters of them, and of a command, that a failure tells.
+const SHOWN: usize = 240;
+/// Looks at a command that has ended for the rest of its output.
+const LOOKS_AT_OUTPUT: usize = 100;
 
 impl Running {
     /// Starts a command in the network namespace of the calling thread, which must not end before the command.
@@ -49,29 +66,84 @@ impl Running {
             words.extend(["mptcpize", "run"]);
         }
         words.extend(["sh", "-c", &text]);
+        let (output, input) = pipe().map_err(Fault::io("a pipe"))?;
+        let errors = input.try_clone().map_err(Fault::io("a pipe"))?;
         let child = Command::new("setpriv")
             .args(words)
             .stdin(Stdio::null())
-            // The standard output of this process has its tables.
-            .stdout(Stdio::from(std::io::stderr()))
+            .stdout(input)
+            .stderr(errors)
             .spawn()
             .map_err(|error| Fault {
                 message: format!("`setpriv` cannot be started: {error}"),
                 help: "install util-linux 2.33 or newer".into(),
             })?;
-        Ok(Self(child))
+        let last = Arc::default();
+        let kept = Arc::clone(&last);
+        Ok(Self { child, reader: thread::spawn(move || pass_on(output, &kept)), last })
     }
 
     fn ended(&mut self) -> Result<Option<ExitStatus>, Fault> {
-        self.0.try_wait().map_err(Fault::io("a command"))
+        self.child.try_wait().map_err(Fault::io("a command"))
     }
+
+    /// How it failed, if it has: its exit code and what it said at last.
+    fn failure(&mut self, whose: &str, command: &str) -> Result<Option<String>, Fault> {
+        let Some(status) = self.ended()?.filter(|status| !status.success()) else { return Ok(None) };
+        self.wait_for_output();
+        let said = last_lines(&self.last.lock().unwrap_or_else(PoisonError::into_inner));
+        let said = if said.is_empty() { "it said nothing".into() } else { format!("it said: {said}") };
+        Ok(Some(format!("the {whose}'s command ended with {}, {said} ({})", code(status), short(command))))
+    }
+
+    /// Until everything that an ended command has said is passed on.
+    fn wait_for_output(&self) {
+        for _ in 0..LOOKS_AT_OUTPUT {
+            if self.reader.is_finished() {
+                break;
+            }
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+/// Writes the output of a command to the standard error, as the standard output of this process has its tables.
+fn pass_on(mut output: PipeReader, last: &Mutex<Vec<u8>>) {
+    let mut buffer = [0; KEPT];
+    while let Ok(length @ 1..) = output.read(&mut buffer) {
+        // A closed standard error ends no command.
+        let _ = std::io::stderr().write_all(&buffer[..length]);
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.extend_from_slice(&buffer[..length]);
+        let more = last.len().saturating_sub(KEPT);
+        last.drain(..more);
+    }
+}
+
+/// The last lines, in one.
+fn last_lines(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let lines: Vec<&str> = text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty()).collect();
+    let joined = lines[lines.len().saturating_sub(LINES)..].join(" | ");
+    let skipped = joined.chars().count().saturating_sub(SHOWN);
+    joined.chars().skip(skipped).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+/// The command, or its beginning.
+fn short(command: &str) -> String {
+    let mut text: String = command.chars().take(SHOWN).collect();
+    if text.len() < command.len() {
+        text += "...";
+    }
+    text
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         // Either fails only if it has ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.wait_for_output();
     }
 }
 
@@ -95,14 +167,12 @@ pub(crate) fn serve(plan: &CommandPlan, flow: &FlowPlan, index: usize) -> Result
     let mut server = Running::start(&plan.server, flow, index)?;
     for _ in 0..LOOKS {
         if let Some(status) = server.ended()? {
+            let failure = server.failure("server", &plan.server)?;
+            let ended =
+                || format!("the server's command ended with {} ({})", code(status), short(&plan.server));
             return Err(Fault {
-                message: format!(
-                    "the server of flow {} has ended: {}: {}",
-                    flow.name,
-                    said(status),
-                    plan.server
-                ),
-                help: "try the command in a shell".into(),
+                message: format!("flow {}: {}", flow.name, failure.unwrap_or_else(ended)),
+                help: "it is to listen at {port} until it is killed: try the command in a shell".into(),
             });
         }
         if listens(ports(index)[0])? {
@@ -140,8 +210,8 @@ pub(crate) fn run(
     plan: &CommandPlan,
     flow: &FlowPlan,
     index: usize,
-    clock: HostClock,
-    stop: &Stop,
+    server: &mut Running,
+    (clock, stop): (HostClock, &Stop),
 ) -> (Talk, Option<Running>) {
     let mut talk = Talk { start: Some(clock.now()), command: true, ..Talk::default() };
     let mut client = match Running::start(&plan.client, flow, index) {
@@ -153,26 +223,42 @@ pub(crate) fn run(
             Ok(None) => thread::sleep(LOOK),
             Ok(Some(status)) => {
                 talk.completed = status.success();
-                let failed = (!status.success())
-                    .then(|| format!("the client of flow {} ended: {}", flow.name, said(status)));
-                talk.failure = failed;
                 break;
             }
-            Err(fault) => {
-                talk.failure = Some(fault.message);
-                break;
-            }
+            Err(_) => break,
         }
     }
     talk.end = Some(clock.now().min(flow.stop));
     talk.done = talk.end;
+    let failed = [client.failure("client", &plan.client), server.failure("server", &plan.server)];
+    let told: Vec<String> =
+        failed.into_iter().filter_map(|failed| failed.unwrap_or_else(|fault| Some(fault.message))).collect();
+    talk.failure = (!told.is_empty()).then(|| told.join("; "));
     (talk, Some(client))
 }
 
-fn said(status: ExitStatus) -> String {
+fn code(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => format!("signal {signal}"),
         (None, None) => "no exit code".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_what_a_command_said_is_one_line() {
+        assert_eq!(last_lines(b""), "");
+        assert_eq!(last_lines(b"one\ntwo\n\n  three \nfour\n"), "two | three | four");
+        // A progress meter, a colour, bytes that are no text.
+        assert_eq!(last_lines(b"10 %\r20 %\r\x1b[31mno\xff\n"), "10 % | 20 % |  [31mno\u{fffd}");
+        let long = format!("{}end\n", "x".repeat(10 * SHOWN));
+        let told = last_lines(long.as_bytes());
+        assert_eq!(told.len(), SHOWN);
+        assert!(told.ends_with("xend"));
+        assert_eq!(short(&long).len(), SHOWN + 3);
     }
 }

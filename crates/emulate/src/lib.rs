@@ -48,7 +48,7 @@ pub use plan::{
     Arrival, ChangeOfEndpoint, Endpoint, EndpointChange, FlowPlan, HostPlan, Limits, MOST_FLOWS, Plan,
     Program, Route, SocketPlan, Uplink,
 };
-pub use ready::{Missing, Privilege, privilege};
+pub use ready::{ControlsNeed, Missing, Privilege, privilege, takes_controls};
 pub use run::{Entrance, FlowRan, Ran, Surroundings, run};
 pub use sampler::{Sample, Samples};
 pub use talk::Talk;

@@ -262,14 +262,14 @@ impl Run<'_> {
     ) -> Result<(), Fault> {
         let flow = &self.plan.flows[index];
         self.host(flow.server_node())?.namespace.enter()?;
-        let _server = command::serve(commands, flow, index)?;
+        let mut server = command::serve(commands, flow, index)?;
         self.host(flow.client_node())?.namespace.enter()?;
         let _ = ready.send(Ok(()));
         let Ok(clock) = start.recv() else { return Ok(()) };
         if !self.wait_for_start(flow, clock) {
             return Ok(());
         }
-        let (talk, _client) = command::run(commands, flow, index, clock, &self.stop);
+        let (talk, _client) = command::run(commands, flow, index, &mut server, (clock, &self.stop));
         *self.talk(index) = talk;
         // Their sockets are measured before they go.
         self.wait_for_closing();

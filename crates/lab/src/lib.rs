@@ -36,7 +36,7 @@ use trace::{Accuracy, Measured, Table};
 pub use backend::Linux;
 pub use backend::{
     Backend, Failure, NotReady, Ns3, Replication, Rule, Simulator, Usrsctp, backends, described, emulation,
-    kernel_control, ns3, usrsctp,
+    kernel_control, kernel_controls, ns3, usrsctp,
 };
 pub use capture::CaptureOrder;
 pub use catalogue::catalogue;
@@ -207,7 +207,7 @@ impl fmt::Display for RunError {
                 if let Some(name) = baseline {
                     write!(f, ", baseline {name}")?;
                 }
-                write!(f, ": {message}\n{help}")
+                write!(f, ": {message}\n  fix: {help}")
             }
         }
     }

@@ -39,7 +39,13 @@ impl Backend for Little {
     }
 
     fn unsupported(&self, scenario: &Scenario) -> Vec<Unsupported> {
-        let refused = |part, key| Unsupported { part, key, allowed: "none".into(), help: "remove it".into() };
+        let refused = |part, key| Unsupported {
+            part,
+            key,
+            allowed: "none".into(),
+            value: None,
+            help: "remove it".into(),
+        };
         let mut found = Vec::new();
         for (flow, described) in scenario.flows.iter().enumerate() {
             if described.transport.tcp.options.timestamps {

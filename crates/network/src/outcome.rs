@@ -2,6 +2,8 @@
 //!
 //! May: read counters and recorders. May not: change how the run goes on; a flow may be recorded before it ends.
 
+use std::borrow::Cow;
+
 use apps::{ConnectionId, Side};
 use trace::{FlowRecord, Held, Sending, SubflowRecord, TimeLevels};
 use transport::packet::PathId;
@@ -27,7 +29,7 @@ pub(crate) fn final_record(end: SimTime, duration: SimTime, flow: &mut Flow, fou
     let mut record = known.unwrap_or_else(|| flow_record(end, last, flow, found));
     debug_assert!(record.start <= record.end && record.end <= duration, "a flow lies within its run");
     debug_assert!(!record.completed || flow.finished(), "completed before its application has finished");
-    record.failure = failure(flow, record.completed, found.hosts);
+    record.failure = failure(flow, record.completed, found.hosts).map(Cow::Borrowed);
     // Messages may have arrived, and pages been given up, after the flow's interval.
     record.messages = std::mem::take(&mut flow.log.messages);
     record.pages = std::mem::take(&mut flow.log.pages);
@@ -132,7 +134,7 @@ pub(crate) fn flow_record(
         waiting_for_others: flow.opener().protocol().is_multipath().then(|| {
             recorder.waiting_for_others.as_ref().map_or_else(Held::default, |levels| held(levels, now))
         }),
-        failure: failure(flow, completed, hosts),
+        failure: failure(flow, completed, hosts).map(Cow::Borrowed),
         limited: flow.channels().iter().map(|channel| channel.limits.of_connection(end)).collect(),
         fell_back: connections(flow, hosts).any(fell_back),
         subflows,

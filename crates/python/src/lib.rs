@@ -166,6 +166,13 @@ mod _core {
         py.detach(lab::emulation)
     }
 
+    /// Empty if this process may register congestion controls with the kernel; else a sentence about what is missing and a line
+    /// with the cure.
+    #[pyfunction]
+    fn kernel_controls() -> String {
+        lab::kernel_controls().err().map_or_else(String::new, |reason| reason.to_string())
+    }
+
     /// The program that registers a congestion control with the kernel, and the BPF object of this control, built in the directory
     /// `folder` unless they are there.
     ///

@@ -29,6 +29,8 @@ pub struct Unsupported {
     pub key: &'static str,
     /// Values that the back end supports: one as in a scenario, or a sentence about several.
     pub allowed: String,
+    /// One of them as after `--set`, where `allowed` is a sentence.
+    pub value: Option<String>,
     /// The cure.
     pub help: String,
 }
@@ -96,13 +98,13 @@ impl Parts {
     /// Reports what a back end cannot run, each key once: where it was written, or where that stands which it is a
     /// default of.
     pub fn refuse(&self, root: &Table, backend: &str, unsupported: &[Unsupported], report: &mut Report<'_>) {
-        for Unsupported { part, key, allowed, help } in unsupported {
+        for Unsupported { part, key, allowed, value: typed, help } in unsupported {
             let path = self.path(*part, key);
             let (at, value) = find(root, &path);
             let found = value.map_or_else(|| "nothing".into(), shown);
             let message = format!("found {found}, which {backend} cannot run; allowed: {allowed}");
             let key = path.join(".");
-            let help = match bare(allowed) {
+            let help = match typed.clone().or_else(|| bare(allowed)) {
                 Some(value) => format!("--set {key}={value}, or {help}"),
                 None => help.clone(),
             };

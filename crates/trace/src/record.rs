@@ -2,6 +2,8 @@
 //!
 //! They are flat, however many fields they have: a field is a column of a table, and is found there by its name.
 
+use std::borrow::Cow;
+
 use crate::{Histogram, Series};
 use units::{Bytes, Nanos, SimTime};
 
@@ -54,7 +56,7 @@ pub struct FlowRecord {
     /// The part of them that is complete on its subflow and waits for other subflows; `None` without MPTCP.
     pub waiting_for_others: Option<Held>,
     /// Why the connection failed, if it did.
-    pub failure: Option<&'static str>,
+    pub failure: Option<Cow<'static, str>>,
     /// True if MPTCP was wanted and the connection fell back to TCP.
     pub fell_back: bool,
     /// Why its data sender sent nothing (more), by connection in the order of opening.

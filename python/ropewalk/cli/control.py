@@ -64,6 +64,8 @@ def load(*, control: str, name: str | None, keep: bool) -> None:
                 f"the kernel has a congestion control {name}\n  fix: choose another name with --as",
                 RUN_FAILED,
             )
+        if needed := _core.kernel_controls():
+            fail(needed, RUN_FAILED)
         if keep and not os.path.ismount(MOUNT):
             fail(f"{MOUNT} is not mounted\n  fix: mount -t bpf bpf {MOUNT}", RUN_FAILED)
         loader, program = _core.kernel_control(backends.folder() / "linux", control)
@@ -98,7 +100,7 @@ def _refused(name: str, said: list[str]) -> NoReturn:
     last = "; ".join(line.strip() for line in said[-2:])
     fail(
         f"the kernel does not take {name}: {last}\n"
-        "  fix: as root of the machine, with a kernel that has BTF (/sys/kernel/btf/vmlinux)",
+        "  fix: a kernel from 6.4 on, which may load BPF programs: a container or `lockdown` can forbid that",
         RUN_FAILED,
     )
 

@@ -114,36 +114,41 @@ def _kernel() -> str:
         mptcp = Path("/proc/sys/net/mptcp/enabled").read_text(encoding="ascii").strip() == "1"
     except OSError:
         mptcp = False
-    return f"{platform.release()}, {'with' if mptcp else 'without'} MPTCP; {found}; {_programs()}"
+    return f"{platform.release()}, {'with' if mptcp else 'without'} MPTCP; {found}"
 
 
-NEEDED = 1 << 12 | 1 << 38 | 1 << 39
-"""CAP_NET_ADMIN, CAP_PERFMON and CAP_BPF."""
-
-
-def _may_load() -> bool:
-    """Whether this process is root of the first user namespace, with what BPF programs need."""
-    try:
-        mapped = Path("/proc/self/uid_map").read_text(encoding="ascii").split()
-        status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
-    held = next((int(line.split()[1], 16) for line in status.splitlines() if line.startswith("CapEff:")), 0)
-    return mapped == ["0", "0", "4294967295"] and held & NEEDED == NEEDED
-
-
-def _programs() -> str:
+def _controls() -> str:
     """Whether `ropewalk cc load` has what it needs."""
     missing = [tool for tool in ("clang", "gcc") if shutil.which(tool) is None]
-    if not Path("/sys/kernel/btf/vmlinux").exists():
-        return "no coupled congestion control: the kernel has no BTF"
-    if not _may_load():
-        return (
-            "no coupled congestion control: that needs root of the machine, not of a namespace or container"
-        )
+    missing += [] if Path("/usr/include/bpf/libbpf.h").exists() else ["libbpf-dev"]
+    if needed := _core.kernel_controls():
+        return needed.replace("\n  fix:", ";")
     if missing:
-        return f"coupled congestion controls need {' and '.join(missing)}"
-    return "coupled congestion controls can be loaded"
+        return f"the coupled ones need {' and '.join(missing)} (Debian: apt-get install clang gcc libbpf-dev)"
+    return "coupled ones can be loaded into the kernel"
+
+
+COMMANDS = {
+    "ip": ("iproute2", "runs on the kernel"),
+    "tc": ("iproute2", "runs on the kernel"),
+    "ss": ("iproute2", "coupled congestion controls"),
+    "unshare": ("util-linux", "runs of ordinary users, and commands as applications"),
+    "setpriv": ("util-linux", "commands as applications"),
+    "mptcpize": ("mptcpize", "commands as applications over MPTCP"),
+}
+"""Programs of the system that `ropewalk emulate` starts: package of Debian, and what needs it."""
+
+
+def _commands() -> str:
+    if platform.system() != "Linux":
+        return "none are needed: scenarios run on the kernel of Linux alone"
+    missing = [name for name in COMMANDS if shutil.which(name) is None]
+    found = ", ".join(name for name in COMMANDS if name not in missing) or "none"
+    lacking = [
+        f"{name} is not (Debian: package {COMMANDS[name][0]}); {COMMANDS[name][1]} need it"
+        for name in missing
+    ]
+    return "; ".join([f"{found} are there" if "," in found else f"{found} is there", *lacking])
 
 
 CHECKS: dict[str, Callable[[], str]] = {
@@ -154,4 +159,6 @@ CHECKS: dict[str, Callable[[], str]] = {
     "plots": _plots,
     "directories": _directories,
     "kernel": _kernel,
+    "congestion controls": _controls,
+    "programs": _commands,
 }

@@ -11,7 +11,8 @@ from ropewalk import backends, disk, provenance, store
 from ropewalk._core import RunFailed
 from ropewalk.captures import BOTH, SNAP, Capture
 from ropewalk.cli.progress import Progress
-from ropewalk.cli.reporting import WRONG_INPUT, describe, fail, next_step, refuse_others, tell
+from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, describe, fail, next_step, refuse_others, tell
+from ropewalk.problems import failed_commands
 from ropewalk.results import TABLES
 from ropewalk.stalls import has_outage
 
@@ -73,6 +74,12 @@ def execute(scenario: Scenario, order: Order) -> None:
         raise failure
     if order.out is not None:
         _write_plots(results, order, order.out, before)
+    if failed := failed_commands(results):
+        kept = "" if order.out is None else f"; the results are kept in {order.out}/"
+        fail(
+            "\n".join(failed) + f"\n  fix: try the command in a shell{kept}",
+            RUN_FAILED,
+        )
 
 
 def _files(order: Order) -> list[str]:

@@ -26,7 +26,7 @@ use crate::capture::CaptureOrder;
 
 pub use described::described;
 #[cfg(target_os = "linux")]
-pub use linux::{Linux, control as kernel_control, emulation};
+pub use linux::{Linux, control as kernel_control, controls_permitted as kernel_controls, emulation};
 pub use ns3::Ns3;
 pub use simulator::Simulator;
 pub use usrsctp::Usrsctp;
@@ -104,6 +104,12 @@ pub fn emulation() -> &'static str {
 
 /// Only Linux takes BPF programs.
 #[cfg(not(target_os = "linux"))]
+pub fn kernel_controls() -> Result<(), NotReady> {
+    Err(NotReady { message: "this is not Linux".into(), help: "use a Linux machine".into() })
+}
+
+/// Only Linux takes BPF programs.
+#[cfg(not(target_os = "linux"))]
 pub fn kernel_control(
     _folder: &Path,
     name: &str,
@@ -129,6 +135,20 @@ pub struct Rule {
     pub key: &'static str,
     /// Supported values, in words.
     pub allowed: &'static str,
+    /// One of them as after `--set`; empty: there is none, or `allowed` is one itself.
+    pub value: &'static str,
+}
+
+impl Rule {
+    /// A rule whose words are a value themselves, or of which no single value stands for all.
+    pub(crate) const fn new(key: &'static str, allowed: &'static str) -> Self {
+        Self { key, allowed, value: "" }
+    }
+
+    /// The same rule with a value to type.
+    pub(crate) const fn as_in(self, value: &'static str) -> Self {
+        Self { value, ..self }
+    }
 }
 
 /// One finished replication.

@@ -20,10 +20,16 @@ impl Refusals {
 
     /// Refuses the key of `rule` at `part`.
     pub(super) fn add(&mut self, part: Part, rule: Rule) {
+        self.add_with(part, rule, rule.value.to_owned());
+    }
+
+    /// The same with a value to type that the scenario decides; empty: there is none.
+    pub(super) fn add_with(&mut self, part: Part, rule: Rule, value: String) {
         self.0.push(Unsupported {
             part,
             key: rule.key,
             allowed: rule.allowed.into(),
+            value: (!value.is_empty()).then_some(value),
             help: "use the back end simulator, which runs everything".into(),
         });
     }

@@ -13,7 +13,7 @@ use crate::capture::{CaptureError, CaptureFile, CaptureOrder};
 use crate::cpu::Stopwatch;
 
 /// Commands are programs of a kernel.
-const APP: Rule = Rule { key: "app", allowed: "any but command" };
+const APP: Rule = Rule::new("app", "any but command");
 
 /// The crate `network`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,6 +34,7 @@ impl Backend for Simulator {
             part: Part::Flow(index),
             key: APP.key,
             allowed: APP.allowed.into(),
+            value: None,
             help: "run commands on the kernel: `ropewalk emulate FILE`".into(),
         };
         commands.map(refused).collect()

@@ -57,7 +57,7 @@ fn row<'a>(variant: &'a Variant<'a>, replication: &'a Replication, index: usize)
 
 /// Why the flow failed. If its connection was never established the links that carry nothing are named, with the reason.
 fn failure(variant: &Variant<'_>, replication: &Replication, index: usize) -> Option<String> {
-    let failure = replication.record.flows[index].failure?;
+    let failure = replication.record.flows[index].failure.as_deref()?;
     let mut told = failure.to_owned();
     if failure != trace::NEVER_ESTABLISHED {
         return Some(told);

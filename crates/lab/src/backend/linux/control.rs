@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use emulate::{ControlsNeed, takes_controls};
+
 use crate::backend::NotReady;
 use crate::backend::compiled::Compiled;
 
@@ -66,6 +68,34 @@ const OBJECTS: [Compiled; 4] = [
     object(CONTROLS[3], &["wvegas.bpf.c"]),
 ];
 
+/// Whether the kernel takes them from this process.
+///
+/// # Errors
+/// The right or the option of the kernel that is missing, and the cure.
+pub fn controls_permitted() -> Result<(), NotReady> {
+    takes_controls().map_err(not_taken)
+}
+
+fn not_taken(need: ControlsNeed) -> NotReady {
+    let (message, help) = match need {
+        ControlsNeed::Btf => (
+            "the kernel takes no coupled congestion control: it does not describe its types (/sys/kernel/btf/vmlinux)",
+            "use a kernel with CONFIG_DEBUG_INFO_BTF",
+        ),
+        ControlsNeed::FirstUserNamespace => (
+            "the kernel takes coupled congestion controls, which are BPF programs, from root of the machine, and not from \
+             that of a user namespace",
+            "run it as root of the machine, as with sudo",
+        ),
+        ControlsNeed::Capabilities => (
+            "the kernel takes coupled congestion controls, which are BPF programs, from root, or from a process with \
+             CAP_BPF and CAP_PERFMON",
+            "run it as root, as with sudo; a container needs --cap-add BPF --cap-add PERFMON",
+        ),
+    };
+    NotReady { message: message.into(), help: help.into() }
+}
+
 /// The program that registers a control and the BPF object of this one, built in `folder` unless they are there.
 ///
 /// # Errors
@@ -76,4 +106,23 @@ pub fn control(folder: &Path, name: &str) -> Result<(PathBuf, PathBuf), NotReady
         help: format!("take one of {}", CONTROLS.join(", ")),
     })?;
     Ok((LOADER.built(folder)?, OBJECTS[place].built(folder)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_need_names_its_cure() {
+        let told = |need| not_taken(need).to_string();
+        for (need, message, cure) in [
+            (ControlsNeed::Btf, "/sys/kernel/btf/vmlinux", "CONFIG_DEBUG_INFO_BTF"),
+            (ControlsNeed::FirstUserNamespace, "not from that of a user namespace", "sudo"),
+            (ControlsNeed::Capabilities, "CAP_BPF and CAP_PERFMON", "--cap-add BPF --cap-add PERFMON"),
+        ] {
+            let told = told(need);
+            let (first, fix) = told.split_once("\n  fix: ").unwrap();
+            assert!(first.contains(message) && fix.contains(cure), "{told}");
+        }
+    }
 }

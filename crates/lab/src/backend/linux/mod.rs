@@ -28,7 +28,7 @@ use super::{Backend, Failure, NotReady, Replication, Rule};
 use crate::capture::CaptureOrder;
 use capture::CaptureFile;
 use control::CONTROLS;
-pub use control::control;
+pub use control::{control, controls_permitted};
 use outcome::Observed;
 
 /// Columns that are measured.
@@ -272,8 +272,17 @@ fn failed(message: String, help: String) -> Failure {
 fn not_permitted(missing: Missing) -> NotReady {
     let (message, help) = match missing {
         Missing::Tun => (
-            "/dev/net/tun cannot be opened",
+            "/dev/net/tun is not there, or no driver is behind it",
             "load the module (modprobe tun), and give the device to a container (--device /dev/net/tun)",
+        ),
+        Missing::TunMode => (
+            "/dev/net/tun may not be opened by this user",
+            "run it as root, or let users open it, as root: chmod 666 /dev/net/tun (or chgrp it to a group of this user, and \
+             chmod 660); a udev rule keeps that: KERNEL==\"tun\", MODE=\"0666\"",
+        ),
+        Missing::TunForbidden => (
+            "/dev/net/tun may not be opened in this container",
+            "give the device to the container (--device /dev/net/tun)",
         ),
         Missing::UserNamespaces => (
             "this process is not root, and user namespaces are forbidden (user.max_user_namespaces is 0)",
@@ -310,6 +319,13 @@ fn add_controls(plan: &mut emulate::Plan, folder: &Path) -> Result<(), NotReady>
         if named.is_empty() {
             continue;
         }
+        controls_permitted().map_err(|needed| NotReady {
+            help: format!(
+                "{}; or take one that the kernel has itself, as congestion = \"cubic\"",
+                needed.help
+            ),
+            ..needed
+        })?;
         named.into_iter().for_each(|known| known.clone_from(&own));
         let (loader, object) = control(folder, name)?;
         plan.controls.push(ControlPlan { loader, object, name: own });
@@ -376,8 +392,13 @@ fn judge(accuracy: &Accuracy, bound: Nanos) -> Result<(), (String, String)> {
         };
         return Err((
             format!(
-                "not exact enough: packets were late by {p50} (median), {p99} (99th percentile), {max} at most, and the \
-                 99th percentile may be {bound}: a hundredth of the smallest round-trip time, 1 ms at most"
+                "not exact enough: packets were late by {} us (median), {} us (99th percentile), {} us at most, and the 99th \
+                 percentile may be {} us: a hundredth of the smallest round-trip time, {} us at most",
+                micros(*p50),
+                micros(*p99),
+                micros(*max),
+                micros(bound),
+                micros(lateness_bound(None)),
             ),
             cure.into(),
         ));
@@ -389,6 +410,11 @@ fn judge(accuracy: &Accuracy, bound: Nanos) -> Result<(), (String, String)> {
         ));
     }
     Ok(())
+}
+
+/// Lateness has one unit everywhere, whatever its size.
+fn micros(time: Nanos) -> u64 {
+    (time.0 + 500) / 1000
 }
 
 /// A slow-start threshold that no congestion control has set, in segments.

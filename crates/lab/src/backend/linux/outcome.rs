@@ -2,6 +2,7 @@
 //!
 //! May: add up. May not: leave a figure that the kernel does not tell at a value that means something.
 
+use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
 use emulate::{
@@ -109,19 +110,19 @@ impl<'a> Observed<'a> {
         (!self.ran.talk.command).then_some(controls)?.find(|control| *control != wanted)
     }
 
-    fn failure(&self) -> Option<&'static str> {
+    fn failure(&self) -> Option<Cow<'static, str>> {
         let talk = &self.ran.talk;
         if talk.start.is_none() {
-            return Some("the flows that it waits for did not end in time");
+            return Some(Cow::Borrowed("the flows that it waits for did not end in time"));
         }
         if talk.command {
             let none = self.places().is_empty().then_some("the commands opened no connection to {port}");
-            return talk.failure.as_ref().map(|_| "the command of the client failed").or(none);
+            return talk.failure.clone().map(Cow::Owned).or(none.map(Cow::Borrowed));
         }
         if !talk.established {
-            return Some(trace::NEVER_ESTABLISHED);
+            return Some(Cow::Borrowed(trace::NEVER_ESTABLISHED));
         }
-        talk.failure.is_some().then_some("the kernel ended the connection")
+        talk.failure.is_some().then_some(Cow::Borrowed("the kernel ended the connection"))
     }
 
     /// The kernel says so of the connection, or has none where there are sockets.

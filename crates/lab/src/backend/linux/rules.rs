@@ -7,12 +7,13 @@ pub(super) const RULES: &[(&str, &[Rule])] =
     &[("scenario", SCENARIO_RULES), ("direction", DIRECTION_RULES), ("flow", FLOW_RULES)];
 
 const fn rule(key: &'static str, allowed: &'static str) -> Rule {
-    Rule { key, allowed }
+    Rule::new(key, allowed)
 }
 
 const SCENARIO_RULES: &[Rule] = &[DURATION, INTERVAL, FLOWS, PROXY, EVENT];
-pub(super) const DURATION: Rule = rule("duration", "up to \"60min\": a run takes as long as it says");
-pub(super) const INTERVAL: Rule = rule("record.interval", "from \"10ms\" on");
+pub(super) const DURATION: Rule =
+    rule("duration", "up to \"60min\": a run takes as long as it says").as_in("60min");
+pub(super) const INTERVAL: Rule = rule("record.interval", "from \"10ms\" on").as_in("10ms");
 pub(super) const FLOWS: Rule = rule("flow", "up to 1000");
 pub(super) const PROXY: Rule = rule("proxy", "none");
 pub(super) const EVENT: Rule = rule(
@@ -28,7 +29,9 @@ const FLOW_RULES: &[Rule] = &[
     COMPARE,
     ROUTE,
     KIND,
+    PROFILE,
     DATAGRAM,
+    DATAGRAM_HEADER,
     CONGESTION,
     SAME_CONGESTION,
     SCHEDULER,
@@ -49,6 +52,7 @@ const FLOW_RULES: &[Rule] = &[
     SSTHRESH_FROM,
     SLOW_START,
     BYTE_COUNTING,
+    CWND_COUNTS,
     IDLE_RESTART,
     FLIGHT_LIMIT,
     RTO_INITIAL,
@@ -66,6 +70,7 @@ const FLOW_RULES: &[Rule] = &[
     RECOVERY,
     PRR,
     PRR_RULE,
+    UNDO_RULE,
     DUPTHRESH,
     LIMITED_TRANSMIT,
     MULTIPLE_FAST_RETRANSMITS,
@@ -80,32 +85,37 @@ const FLOW_RULES: &[Rule] = &[
 ];
 pub(super) const COMPARE: Rule = rule("compare_paths", "false");
 pub(super) const ROUTE: Rule = rule("to", "a node that routing reaches, both among the first 60 nodes");
-pub(super) const KIND: Rule = rule("transport.kind", "\"tcp\", \"mptcp\", or \"udp\" where no commands run");
-pub(super) const DATAGRAM: Rule = rule("transport.payload", "up to \"1472B\", with a `header` of \"28B\"");
+pub(super) const KIND: Rule =
+    rule("transport.kind", "\"tcp\", \"mptcp\", or \"udp\" where no commands run").as_in("mptcp");
+pub(super) const PROFILE: Rule =
+    rule("transport.profile", "linux, or another one of Linux: the kernel has its own TCP").as_in("linux");
+pub(super) const DATAGRAM: Rule = rule("transport.payload", "up to \"1472B\"").as_in("1472B");
+pub(super) const DATAGRAM_HEADER: Rule = rule("transport.header", "\"28B\" with UDP").as_in("28B");
 pub(super) const CONGESTION: Rule = rule(
     "transport.congestion",
     "newreno (the kernel's reno), cubic with hystart and growth = \"linux\" and its other defaults, bbr; lia, olia, balia, \
      wvegas with their defaults, as BPF programs",
-);
+).as_in("cubic");
 pub(super) const SAME_CONGESTION: Rule = rule(
     "transport.congestion",
     "that of the other flows of its nodes where one has commands: they set none",
 );
 pub(super) const SCHEDULER: Rule =
-    rule("transport.scheduler", "\"minratio\": the only one that the kernel has, `default`");
+    rule("transport.scheduler", "\"minratio\": the only one that the kernel has, `default`")
+        .as_in("minratio");
 pub(super) const PATH_MANAGER: Rule = rule(
     "transport.path_manager",
     "in-kernel; per-path with one subflow (the server announces its addresses, so that a join comes one round trip \
      later), ndiffports with up to 9 (further addresses of the server), default",
-);
+).as_in("per-path");
 pub(super) const ENDPOINTS: Rule =
     rule("transport.endpoints", "addresses of paths between the two nodes, flags other than laminar");
 pub(super) const SAME_PATH_MANAGER: Rule =
     rule("transport.path_manager", "that of the other MPTCP flows of its nodes: a kernel has one");
 pub(super) const SAME_SETTINGS: Rule = rule(
     "transport",
-    "`mss`, `overhead`, `checksum`, `sack`, `timestamps`, `window_scaling` and the buffers of the first flow: a kernel has one \
-     setting for all",
+    "what the other flows of its nodes have for `mss`, `overhead`, `checksum`, `sack`, `timestamps`, `window_scaling`, \
+     `idle_restart`, `syn_retries`, `retries` and the buffers: a kernel has one setting for all",
 );
 pub(super) const REINJECTION: Rule = rule("transport.reinjection", "\"upstream\"");
 pub(super) const REINJECT_ON: Rule = rule("transport.reinject_on", "\"scheduler\"");
@@ -120,7 +130,8 @@ pub(super) const INITIAL_SSTHRESH: Rule = rule("transport.initial_ssthresh", "\"
 pub(super) const SSTHRESH_FROM: Rule = rule("transport.ssthresh_from", "\"cwnd\"");
 pub(super) const SLOW_START: Rule = rule("transport.slow_start_limit", "\"unlimited\"");
 pub(super) const BYTE_COUNTING: Rule = rule("transport.byte_counting", "true");
-pub(super) const IDLE_RESTART: Rule = rule("transport.idle_restart", "\"halving\", or \"never\"");
+pub(super) const IDLE_RESTART: Rule =
+    rule("transport.idle_restart", "\"halving\", or \"never\"").as_in("halving");
 pub(super) const FLIGHT_LIMIT: Rule = rule("transport.flight_limit", "\"unlimited\"");
 pub(super) const RTO_INITIAL: Rule = rule("transport.rto_initial", "\"1s\"");
 pub(super) const RTO_MIN: Rule = rule("transport.rto_min", "\"200ms\"");
@@ -144,9 +155,10 @@ pub(super) const LIMITED_TRANSMIT: Rule = rule("transport.limited_transmit", "tr
 pub(super) const MULTIPLE_FAST_RETRANSMITS: Rule = rule("transport.multiple_fast_retransmits", "false");
 pub(super) const FLIGHT_AFTER_TIMEOUT: Rule = rule("transport.flight_after_timeout", "\"retransmitted\"");
 pub(super) const LOSS_MEANS: Rule = rule("transport.loss_means", "\"congestion\"");
-pub(super) const NAGLE: Rule = rule("transport.nagle", "true with `minshall`, or false");
-pub(super) const PACING: Rule = rule("transport.pacing", "false; bbr paces itself");
+pub(super) const NAGLE: Rule = rule("transport.nagle", "true with `minshall`, or false").as_in("false");
+pub(super) const PACING: Rule = rule("transport.pacing", "false; bbr paces itself").as_in("false");
 pub(super) const QUANTUM_RULE: Rule = rule("transport.quantum_rule", "\"linux\"");
-pub(super) const RECEIVE_COUNTS: Rule = rule("transport.receive_counts", "\"memory\" or \"subflow-memory\"");
+pub(super) const RECEIVE_COUNTS: Rule =
+    rule("transport.receive_counts", "\"memory\" or \"subflow-memory\"").as_in("subflow-memory");
 pub(super) const SEND_BUFFER: Rule = rule("transport.send_buffer", "\"expand\"");
 pub(super) const UNSENT_LIMIT: Rule = rule("transport.unsent_limit", "\"unlimited\"");

@@ -3,6 +3,8 @@
 //! Each struct of the model is taken apart without `..`: code for a new key compiles only after the key is translated,
 //! refused, or ignored because the kernel behaves so anyway.
 
+use std::ops::RangeInclusive;
+
 use congestion::{Congestion, Growth, SsthreshFrom};
 use registry::{OptionValue, Options};
 use scenario::Part;
@@ -23,6 +25,9 @@ use crate::backend::refusals::Refusals;
 const HEADER: Bytes = Bytes(40);
 /// The timestamps option with its padding, which the kernel takes off the MSS.
 const TIMESTAMPS: u64 = 12;
+
+/// Sizes of a segment that the kernel takes.
+const MSS: RangeInclusive<u64> = 536..=8948;
 
 /// Settings that all sockets of a namespace share.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +61,9 @@ pub(super) fn settings(part: Part, tcp: &TcpConfig, refused: &mut Refusals) -> (
     let TcpConfig { segment, window, timers, ack, options, recovery, sending, buffers } = tcp;
     let SegmentConfig { mss, header, overhead } = *segment;
     refused.unless(header == HEADER, part, rules::HEADER);
-    refused.unless((536..=8948).contains(&mss.0), part, rules::MSS);
+    if !MSS.contains(&mss.0) {
+        refused.add_with(part, rules::MSS, format!("{}B", mss.0.clamp(*MSS.start(), *MSS.end())));
+    }
     let OptionConfig { sack, ecn, timestamps, window_scaling } = *options;
     refused.unless(!ecn, part, rules::ECN);
     let flag = |on: bool| u8::from(on).to_string();
@@ -182,6 +189,44 @@ fn buffer_sizes(
         ("net/ipv4/tcp_wmem", format!("4096 16384 {}", send_max.0.max(16384))),
     ];
     (fixed, sizes)
+}
+
+/// The keys behind a setting of which a namespace has the value `known` and a flow wants another, each with the known value.
+pub(super) fn keys(setting: &str, known: &str, wanted: &str) -> Vec<(&'static str, String)> {
+    let flag = |key| vec![(key, (known == "1").to_string())];
+    let sizes = |keys: &[(&'static str, usize)]| {
+        let [known, wanted]: [Vec<&str>; 2] = [known, wanted].map(|text| text.split_whitespace().collect());
+        let other = |&&(_, place): &&(&'static str, usize)| known.get(place) != wanted.get(place);
+        let value = |place| known.get(place).map_or_else(String::new, |size| format!("{size}B"));
+        keys.iter().filter(other).map(|&(key, place)| (key, value(place))).collect()
+    };
+    match setting {
+        "net/ipv4/tcp_sack" => flag("transport.sack"),
+        "net/ipv4/tcp_timestamps" => flag("transport.timestamps"),
+        "net/ipv4/tcp_window_scaling" => flag("transport.window_scaling"),
+        "net/mptcp/checksum_enabled" => flag("transport.checksum"),
+        "net/ipv4/tcp_slow_start_after_idle" => {
+            vec![("transport.idle_restart", if known == "1" { "halving" } else { "never" }.into())]
+        }
+        "net/ipv4/tcp_syn_retries" => vec![("transport.syn_retries", known.into())],
+        "net/ipv4/tcp_retries2" => vec![("transport.retries", known.into())],
+        "net/ipv4/tcp_rmem" => sizes(&[("transport.receive_buffer", 1), ("transport.receive_buffer_max", 2)]),
+        "net/ipv4/tcp_wmem" => sizes(&[("transport.send_buffer_max", 2)]),
+        // A setting that no key stands behind, or one that is refused by itself.
+        _ => vec![("transport", String::new())],
+    }
+}
+
+/// The segment size that gives packets of this size in a namespace with these settings.
+pub(super) fn mss(mtu: u32, settings: &[(&'static str, String)]) -> String {
+    let timestamps = settings.iter().any(|(name, value)| *name == "net/ipv4/tcp_timestamps" && value == "1");
+    let options = if timestamps { TIMESTAMPS } else { 0 };
+    format!("{}B", u64::from(mtu).saturating_sub(HEADER.0 + options))
+}
+
+/// The name of a congestion control of the kernel in scenarios.
+pub(super) fn named(kernel: &str) -> &str {
+    if kernel == "reno" { "newreno" } else { kernel }
 }
 
 /// Name of a congestion control in the kernel; `None` if the kernel does not have it with these options.

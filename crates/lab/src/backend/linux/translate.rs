@@ -15,6 +15,7 @@ use units::{Nanos, SimTime};
 
 use super::path_manager::{self, Ends};
 use super::{rules, tcp};
+use crate::backend::Rule;
 use crate::backend::refusals::Refusals;
 
 const LONGEST: Nanos = Nanos::from_secs(3600);
@@ -22,6 +23,10 @@ const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(10);
 /// Full packets a second on all links: what one thread moves in time.
 const MOST_PACKETS: u64 = 50_000;
 const FULL_PACKET_BITS: u64 = 1500 * 8;
+/// Begins the names of the profiles of the kernel.
+const FAMILY: &str = "linux";
+/// Refusals of a flow up to which each is told; more come from a profile of another TCP, and that one is told.
+const FEW: usize = 2;
 
 /// The plan of a run, without time series and seed.
 ///
@@ -56,8 +61,10 @@ pub(super) fn plan(scenario: &Scenario) -> Result<Plan, Vec<Unsupported>> {
     if refused.is_empty() {
         path_manager::changes(&mut plan, scenario, &mut refused);
     }
-    for index in control_of_commands(&mut plan) {
-        refused.add(Part::Flow(index), rules::SAME_CONGESTION);
+    for (name, control) in control_of_commands(&mut plan) {
+        // Flows that were refused for another reason are not in the plan.
+        let index = flows.iter().position(|flow| flow.name == name).unwrap_or_default();
+        refused.add_with(Part::Flow(index), rules::SAME_CONGESTION, tcp::named(&control).into());
     }
     if refused.is_empty() { Ok(plan) } else { Err(refused.into_list()) }
 }
@@ -75,9 +82,16 @@ fn links(scenario: &Scenario, refused: &mut Refusals) {
         })
         .collect();
     let total = rates.iter().fold(0u64, |sum, (_, rate)| sum.saturating_add(rate / FULL_PACKET_BITS));
+    if total <= MOST_PACKETS {
+        return;
+    }
     let largest = rates.iter().map(|&(_, rate)| rate).max();
-    for (part, rate) in rates {
-        refused.unless(total <= MOST_PACKETS || Some(rate) < largest, part, rules::RATE);
+    let (high, others): (Vec<_>, Vec<_>) = rates.into_iter().partition(|&(_, rate)| Some(rate) == largest);
+    let taken: u64 = others.iter().map(|(_, rate)| rate / FULL_PACKET_BITS).sum();
+    let left = MOST_PACKETS.saturating_sub(taken) / high.len().max(1) as u64 * FULL_PACKET_BITS / 1_000_000;
+    for (part, _) in high {
+        let value = if left > 0 { format!("{left}Mbit/s") } else { String::new() };
+        refused.add_with(part, rules::RATE, value);
     }
 }
 
@@ -97,6 +111,7 @@ fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario,
         compare_paths,
     } = flow;
     let part = Part::Flow(index);
+    let before = refused.count();
     refused.unless(!compare_paths, part, rules::COMPARE);
     let (client, server) = if *opened_by_receiver { (*to, *from) } else { (*from, *to) };
     let pairs =
@@ -119,10 +134,23 @@ fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario,
         refused.unless(same, part, rules::SAME_PATH_MANAGER);
         shared.settings.push(("net/mptcp/checksum_enabled", u8::from(multipath.config.checksum).to_string()));
     }
-    let same = plan.flows.is_empty() || plan.overhead == shared.overhead;
-    plan.overhead = shared.overhead;
-    let agreed = [client, server].map(|node| agree(host(plan, node), &shared));
-    refused.unless(same && agreed == [true; 2], part, rules::SAME_SETTINGS);
+    if !transport.profile.starts_with(FAMILY) && refused.count() > before + FEW {
+        refused.replace_from(before, part, rules::PROFILE);
+    }
+    if plan.flows.is_empty() {
+        plan.overhead = shared.overhead;
+    }
+    let mut others = Vec::new();
+    if plan.overhead != shared.overhead {
+        others.push(("transport.overhead", plan.overhead.to_string()));
+    }
+    for node in [client, server] {
+        let found = agree(host(plan, node), &shared);
+        others.extend(found.into_iter().filter(|other| !others.contains(other)).collect::<Vec<_>>());
+    }
+    for (key, value) in others {
+        refused.add_with(part, Rule { key, ..rules::SAME_SETTINGS }, value);
+    }
     plan.flows.push(FlowPlan {
         name: flow_name.clone(),
         seed: 0,
@@ -153,7 +181,7 @@ fn sockets(
     Flow { app, transport, .. }: &Flow,
     refused: &mut Refusals,
 ) -> Option<(Option<&'static str>, tcp::Shared, tcp::Own)> {
-    let Transport { profile: _, tcp: config, congestion, mptcp: _, sctp, udp } = &**transport;
+    let Transport { profile, tcp: config, congestion, mptcp: _, sctp, udp } = &**transport;
     match (congestion, sctp, udp) {
         (Some(congestion), None, None) => {
             let name = tcp::congestion(congestion);
@@ -162,13 +190,14 @@ fn sockets(
             Some((name, shared, own))
         }
         (_, None, Some(udp)) => {
-            let fits = udp.header == tcp::UDP_HEADER && udp.payload + udp.header <= tcp::ORDINARY_MTU;
-            refused.unless(fits, part, rules::DATAGRAM);
-            refused.unless(app.name() != apps::COMMAND, part, rules::KIND);
+            refused.unless(udp.header == tcp::UDP_HEADER, part, rules::DATAGRAM_HEADER);
+            refused.unless(udp.payload + tcp::UDP_HEADER <= tcp::ORDINARY_MTU, part, rules::DATAGRAM);
+            refused.unless(app.name() != apps::COMMAND, part, rules::KIND.as_in("tcp"));
             Some((None, tcp::of_datagrams(*udp), tcp::Own::default()))
         }
         _ => {
             refused.add(part, rules::KIND);
+            refused.unless(profile.starts_with(FAMILY), part, rules::PROFILE);
             None
         }
     }
@@ -184,8 +213,8 @@ fn program(app: &Choice<Apps>) -> Program {
 }
 
 /// Commands choose no congestion control: all routes of their hosts get the one of the first flow there. Returns the flows
-/// of these hosts that have another one.
-fn control_of_commands(plan: &mut Plan) -> Vec<usize> {
+/// of these hosts that have another one, with that one.
+fn control_of_commands(plan: &mut Plan) -> Vec<(String, String)> {
     let has_commands = |flow: &FlowPlan| matches!(flow.program, Program::Commands(_));
     let nodes: Vec<NodeId> =
         plan.flows.iter().filter(|flow| has_commands(flow)).flat_map(|flow| [flow.from, flow.to]).collect();
@@ -194,10 +223,10 @@ fn control_of_commands(plan: &mut Plan) -> Vec<usize> {
         let mut flows = plan
             .flows
             .iter()
-            .enumerate()
-            .filter(|(_, flow)| flow.sockets.datagrams.is_none() && [flow.from, flow.to].contains(&node));
-        let Some(control) = flows.next().map(|(_, flow)| flow.sockets.congestion.clone()) else { continue };
-        others.extend(flows.filter(|(_, flow)| flow.sockets.congestion != control).map(|(index, _)| index));
+            .filter(|flow| flow.sockets.datagrams.is_none() && [flow.from, flow.to].contains(&node));
+        let Some(control) = flows.next().map(|flow| flow.sockets.congestion.clone()) else { continue };
+        let different = flows.filter(|flow| flow.sockets.congestion != control);
+        others.extend(different.map(|flow| (flow.name.clone(), control.clone())));
         for uplink in &mut host(plan, node).uplinks {
             uplink.congestion = Some(control.clone());
         }
@@ -253,16 +282,20 @@ fn route(host: &mut HostPlan, pairs: &[(Interface, Interface)], mtu: u32) {
     }
 }
 
-/// Gives a host these settings. False if it has others.
-fn agree(host: &mut HostPlan, shared: &tcp::Shared) -> bool {
-    let mut same = host.uplinks.iter().all(|uplink| uplink.mtu == shared.mtu);
+/// Gives a host these settings. Returns the keys of which it has another value, with that value.
+fn agree(host: &mut HostPlan, shared: &tcp::Shared) -> Vec<(&'static str, String)> {
+    let mut others = Vec::new();
+    if let Some(uplink) = host.uplinks.iter().find(|uplink| uplink.mtu != shared.mtu) {
+        others.push(("transport.mss", tcp::mss(uplink.mtu, &host.settings)));
+    }
     for (name, value) in &shared.settings {
         match host.settings.iter().find(|(known, _)| known == name) {
-            Some((_, known)) => same &= known == value,
+            Some((_, known)) if known == value => {}
+            Some((_, known)) => others.extend(tcp::keys(name, known, value)),
             None => host.settings.push((name, value.clone())),
         }
     }
-    same
+    others
 }
 
 /// The smallest round-trip time of propagation on a link with plain delays.

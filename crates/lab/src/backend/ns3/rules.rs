@@ -11,7 +11,7 @@ pub(super) const RULES: &[(&str, &[Rule])] = &[
 ];
 
 const fn rule(key: &'static str, allowed: &'static str) -> Rule {
-    Rule { key, allowed }
+    Rule::new(key, allowed)
 }
 
 /// Rules for the whole scenario.

@@ -2,6 +2,8 @@
 //!
 //! May: add up. May not: leave a figure that the library does not tell at a value that means something.
 
+use std::borrow::Cow;
+
 use trace::{FlowRecord, Held, Histogram, Limited, MessageRecord, Sending, SubflowRecord};
 use units::{Bytes, SimTime};
 
@@ -51,7 +53,7 @@ pub(super) fn flow(ran: &AssociationRan, asked: &Association, end: SimTime, last
         send_delay_p95: None,
         ofo: Held::default(),
         waiting_for_others: None,
-        failure,
+        failure: failure.map(Cow::Borrowed),
         fell_back: false,
         limited: Vec::new(),
         subflows: (0..)

@@ -6,7 +6,7 @@ use crate::backend::Rule;
 pub(super) const RULES: &[(&str, &[Rule])] = &[("scenario", SCENARIO_RULES), ("flow", FLOW_RULES)];
 
 const fn rule(key: &'static str, allowed: &'static str) -> Rule {
-    Rule { key, allowed }
+    Rule::new(key, allowed)
 }
 
 const SCENARIO_RULES: &[Rule] = &[PROXY, EVENT];
