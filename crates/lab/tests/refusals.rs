@@ -32,7 +32,7 @@ fn told(text: &str, sets: &Sets) -> String {
     let parsed = Document::parse(text, "test.toml", sets, &Registries::builtin());
     let document = parsed.unwrap_or_else(|mistakes| panic!("{sets:?}\n{mistakes}"));
     let backends = lab::backends(Path::new(""));
-    let linux = backends.iter().find(|backend| backend.name() == "linux").unwrap();
+    let linux = backends.iter().find(|backend| backend.name() == "linux").expect("it is one");
     match document.refuse("linux", &linux.unsupported(&document.scenario)) {
         Ok(()) => String::new(),
         Err(mistakes) => mistakes.to_string(),
@@ -44,8 +44,8 @@ fn cures(told: &str) -> Sets {
     let fixes = told.lines().filter_map(|line| line.trim().strip_prefix("fix: --set "));
     fixes
         .map(|fix| {
-            let (set, _) = fix.split_once(", or use the back end simulator").unwrap();
-            let (key, value) = set.split_once('=').unwrap();
+            let (set, _) = fix.split_once(", or use the back end simulator").expect("two cures");
+            let (key, value) = set.split_once('=').expect("a key and a value");
             (key.to_owned(), value.to_owned())
         })
         .collect()
@@ -108,7 +108,7 @@ fn values_of_another_size_or_kind() {
         ("ecn = true", "false"),
         ("rto_min = \"1s\"", "200ms"),
     ] {
-        let (key, _) = line.split_once(' ').unwrap();
+        let (key, _) = line.split_once(' ').expect("a key");
         assert_cure(&mptcp(line), &[(&format!("flow.f.transport.{key}"), value)]);
     }
     assert_cure(&mptcp("").replace("\"5s\"", "\"61min\""), &[("duration", "60min")]);
@@ -163,7 +163,7 @@ fn settings_that_another_flow_has_otherwise() {
         ("receive_buffer_max = \"1MiB\"", "6291456B"),
         ("send_buffer_max = \"1MiB\"", "4194304B"),
     ] {
-        let (key, _) = line.split_once(' ').unwrap();
+        let (key, _) = line.split_once(' ').expect("a key");
         assert_cure(&of(line), &[(&format!("flow.g.transport.{key}"), value)]);
     }
     // Without timestamps a segment of the same packet is longer.

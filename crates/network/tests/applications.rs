@@ -172,7 +172,7 @@ fn check(record: &RunRecord, datagrams: bool, what: &str) {
         // Parts of messages that are not whole arrive, too.
         assert!(flow.delivered.0 >= bytes && !flow.completed, "{what}: {} and {bytes}", flow.delivered);
     } else {
-        assert_eq!((lost, flow.completed, flow.failure), (0, true, None), "{what}: {flow:?}");
+        assert_eq!((lost, flow.completed, flow.failure.as_deref()), (0, true, None), "{what}: {flow:?}");
         assert_eq!(flow.delivered.0, bytes, "{what}");
     }
     assert_eq!(flow.delay.total(), flow.delivered.0, "{what}: every byte once");

@@ -81,7 +81,7 @@ fn what_was_on_its_way_over_a_removed_beam_goes_over_the_other() {
     for record in &records {
         let flow = &record.flows[0];
         let [stays, leaves] = flow.subflows.as_slice() else { panic!("two subflows: {flow:?}") };
-        assert_eq!((flow.failure, flow.fell_back), (None, false));
+        assert_eq!((flow.failure.as_deref(), flow.fell_back), (None, false));
         assert!(stays.reinjected > Bytes::ZERO, "seed {}", record.seed);
         assert_eq!(leaves.sending.timeouts, 0, "the terminal knows without: seed {}", record.seed);
         let last = data_sent(record, "upload.1").last().expect("it was used");
@@ -116,7 +116,7 @@ fn a_beam_that_joins_takes_two_round_trips_and_begins_anew() {
     let records = shipped("path-join", &[]);
     for record in &records {
         let flow = &record.flows[0];
-        assert_eq!((flow.failure, flow.fell_back, flow.subflows.len()), (None, false, 2));
+        assert_eq!((flow.failure.as_deref(), flow.fell_back, flow.subflows.len()), (None, false, 2));
         let joined = flow.subflows[1].established.expect("it joins").as_secs_f64();
         assert!(joined >= 10.0 + ROUND_TRIP, "seed {}: {joined}", record.seed);
         let first = data_sent(record, "upload.1").next().expect("it is used");

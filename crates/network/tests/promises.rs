@@ -106,7 +106,7 @@ fn a_transfer_survives_the_cut_of_any_proper_subset() {
             let record = run(&paths(3, 300, flow, &events), 1);
             let flow = &record.flows[0];
             assert!(flow.completed, "paths {subset:03b} cut at {at} ms: {flow:?}");
-            assert_eq!((flow.delivered, flow.failure), (Bytes(6_000_000), None));
+            assert_eq!((flow.delivered, flow.failure.as_deref()), (Bytes(6_000_000), None));
             assert_eq!(flow.delay.total(), 6_000_000, "every byte once");
         }
     }

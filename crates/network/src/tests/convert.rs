@@ -105,7 +105,7 @@ fn tcp_to_the_converter_and_mptcp_behind() {
 }
 
 fn failure(flow: &FlowRecord) -> &str {
-    flow.failure.unwrap_or_default()
+    flow.failure.as_deref().unwrap_or_default()
 }
 
 /// RFC 8803 section 6.2.8: an Error TLV, upon which the client resets its connection.

@@ -137,18 +137,7 @@ fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario,
     if !transport.profile.starts_with(FAMILY) && refused.count() > before + FEW {
         refused.replace_from(before, part, rules::PROFILE);
     }
-    if plan.flows.is_empty() {
-        plan.overhead = shared.overhead;
-    }
-    let mut others = Vec::new();
-    if plan.overhead != shared.overhead {
-        others.push(("transport.overhead", plan.overhead.to_string()));
-    }
-    for node in [client, server] {
-        let found = agree(host(plan, node), &shared);
-        others.extend(found.into_iter().filter(|other| !others.contains(other)).collect::<Vec<_>>());
-    }
-    for (key, value) in others {
+    for (key, value) in settings_of_others(plan, [client, server], &shared) {
         refused.add_with(part, Rule { key, ..rules::SAME_SETTINGS }, value);
     }
     plan.flows.push(FlowPlan {
@@ -280,6 +269,29 @@ fn route(host: &mut HostPlan, pairs: &[(Interface, Interface)], mtu: u32) {
             routes.push(Route { to, source: local, preferred });
         }
     }
+}
+
+/// Gives the hosts of a flow these settings. Returns the keys of which other flows have another value, with that value.
+fn settings_of_others(
+    plan: &mut Plan,
+    nodes: [NodeId; 2],
+    shared: &tcp::Shared,
+) -> Vec<(&'static str, String)> {
+    if plan.flows.is_empty() {
+        plan.overhead = shared.overhead;
+    }
+    let mut others = Vec::new();
+    if plan.overhead != shared.overhead {
+        others.push(("transport.overhead", plan.overhead.to_string()));
+    }
+    for node in nodes {
+        for other in agree(host(plan, node), shared) {
+            if !others.contains(&other) {
+                others.push(other);
+            }
+        }
+    }
+    others
 }
 
 /// Gives a host these settings. Returns the keys of which it has another value, with that value.
