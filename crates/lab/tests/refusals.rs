@@ -1,4 +1,4 @@
-//! Words to type: what a refusal of the back end `linux` says to set makes the kernel able to run that key.
+//! Words to type: with the value that a refusal of the back end `linux` names the kernel runs the key.
 
 #![cfg(target_os = "linux")]
 
@@ -39,7 +39,7 @@ fn told(text: &str, sets: &Sets) -> String {
     }
 }
 
-/// What it says to set.
+/// Keys and values that it says to set.
 fn cures(told: &str) -> Sets {
     let fixes = told.lines().filter_map(|line| line.trim().strip_prefix("fix: --set "));
     fixes
@@ -51,7 +51,7 @@ fn cures(told: &str) -> Sets {
         .collect()
 }
 
-/// Sets what each refusal says until the kernel runs the scenario; every refusal has to say something.
+/// Sets the values of each refusal until the kernel runs the scenario; every refusal has to say something.
 fn cured(text: &str) -> Sets {
     let mut sets = Vec::new();
     // A profile hides the refusals that come after its own.
