@@ -139,7 +139,9 @@ fn flow(scenario: &Scenario, tables: &[Table], row: Row<'_>) -> Verdict {
     let torn = begins_to_strip(scenario) && is_torn(tables, row)
         || delivered == 0 && has_legs(tables, row)
         || lost_its_subflows(row);
-    let gave_up = unanswered.contains(&failure.as_str()) || is_cut_short(scenario) || reset && torn;
+    // The others carry the data of one that is never established.
+    let spare = failure == "no answer to the SYN" && has_connections(tables, row);
+    let gave_up = unanswered.contains(&failure.as_str()) || is_cut_short(scenario) || reset && torn || spare;
     hold!(!row.flag("completed") || failure.is_empty() || gave_up, "{name}: completed and failed, {failure}");
     hold!(row.count("retransmitted_segments") <= row.count("segments_sent"), "{name}: retransmissions");
     for share in ["seen_retransmitted_share", "seen_late_share"] {
@@ -256,6 +258,15 @@ fn has_legs(tables: &[Table], flow: Row<'_>) -> bool {
 /// failure: until then the only reason is that of the receiver. Counters end with the flow, and so may lack the timeouts.
 fn lost_its_subflows(flow: Row<'_>) -> bool {
     flow.word("transport") == "mptcp" && flow.count("retransmitted_segments") > 0
+}
+
+/// The flow had more than one connection.
+fn has_connections(tables: &[Table], flow: Row<'_>) -> bool {
+    rows(tables, "subflows").any(|subflow| {
+        subflow.word("run") == flow.word("run")
+            && subflow.word("flow") == flow.word("flow")
+            && subflow.count("connection") > 0
+    })
 }
 
 /// An event aborts connections, or a proxy crashes with them.
