@@ -122,7 +122,7 @@ def test_list(wide: Wide, kind: str, width: int) -> None:
 def test_doctor(wide: Wide, width: int) -> None:
     lines = lines_on_terminal(width, "doctor")
     check(lines, width, wide("doctor"))
-    assert sum(line.startswith("ok   ") for line in lines) == 7
+    assert sum(line.startswith("ok   ") for line in lines) == 9
 
 
 @pytest.mark.parametrize("width", WIDTHS)
