@@ -461,7 +461,7 @@ def _no_lost_acks(case: Case) -> Iterator[Settings]:
 
 def _wide_acks(case: Case) -> Iterator[Settings]:
     if case.acks_wait:
-        yield as_wide_as_data(case.flow)
+        yield as_wide_as_data(case.facts, case.flow)
 
 
 def _fewer_acks(case: Case) -> Iterator[Settings]:

@@ -11,6 +11,7 @@ import polars as pl
 from ropewalk.facts import ONE_SUBFLOW, kind, quantity
 from ropewalk.numbers import count, figure, percent
 from ropewalk.problems import overreach, size
+from ropewalk.why.acks import rates_later
 from ropewalk.why.budget import budget, rows, split_buffer
 from ropewalk.why.joins import IN_KERNEL, backups, lacking
 from ropewalk.why.models import fades, is_lossy
@@ -392,8 +393,13 @@ def _ack_path(seen: Seen) -> str:
         return "; ".join(lost)
     worst = max(seen.acks, key=lambda one: one.busy)
     rate = f" of {mbit(worst.capacity_bit_s)}" if worst.capacity_bit_s else ""
+    ways = [way for way in seen.case.flow.acks if way.name == worst.name]
+    later = [one for way in ways for one in rates_later(seen.case.facts, way)]
+    # What it carries is a share of what it could carry in all.
+    busy = "" if later else f", which is busy for {percent(worst.busy)} of the time"
+    rate += "".join(f", {mbit(bit_s)} from {at} on" for _, bit_s, at in later[:MOST])
     return (
-        f"ACKs take {worst.name}{rate}, which is busy for {percent(worst.busy)} of the time; they wait "
+        f"ACKs take {worst.name}{rate}{busy}; they wait "
         f"{duration(worst.queue_delay_s)} there, and {figure(worst.dropped)} are dropped"
     ) + "".join(f"; {one}" for one in lost)
 
