@@ -395,7 +395,7 @@ def _ack_path(seen: Seen) -> str:
     rate = f" of {mbit(worst.capacity_bit_s)}" if worst.capacity_bit_s else ""
     ways = [way for way in seen.case.flow.acks if way.name == worst.name]
     later = [one for way in ways for one in rates_later(seen.case.facts, way)]
-    # What it carries is a share of what it could carry in all.
+    # The share is that of all it could carry, most of which was before the event.
     busy = "" if later else f", which is busy for {percent(worst.busy)} of the time"
     rate += "".join(f", {mbit(bit_s)} from {at} on" for _, bit_s, at in later[:MOST])
     return (
