@@ -200,13 +200,7 @@ impl<'a> Observed<'a> {
     }
 
     fn subflow(&self, Place { connection, subflow, ends }: Place, end: SimTime) -> SubflowRecord {
-        let states: Vec<&SubflowState> = self
-            .sender
-            .samples
-            .iter()
-            .filter(|sample| sample.at <= end)
-            .filter_map(|s| at(s, ends))
-            .collect();
+        let states = states_until(self.sender, ends, end);
         let last = final_state(self.sender, ends);
         let [local, remote] = ends;
         let arrived = final_state(self.receiver, [remote, local]);
@@ -365,6 +359,16 @@ fn mean_srtt(states: &[&SubflowState]) -> Option<Nanos> {
     (weights > 0).then(|| Nanos((sum / weights) as u64))
 }
 
+/// A socket at the sender in each poll until `end`; as it was at last if it came and went between two.
+fn states_until(samples: &Samples, ends: Ends, end: SimTime) -> Vec<&SubflowState> {
+    let until = samples.samples.iter().filter(|sample| sample.at <= end);
+    let mut states: Vec<_> = until.filter_map(|sample| at(sample, ends)).collect();
+    if states.is_empty() {
+        states.extend(final_state(samples, ends));
+    }
+    states
+}
+
 /// A socket at the sender as it was at last.
 fn final_state(samples: &Samples, ends: Ends) -> Option<&SubflowState> {
     samples.samples.iter().rev().find_map(|sample| {
@@ -402,6 +406,32 @@ mod tests {
             segments: SegmentCounts { acks, ..SegmentCounts::default() },
             timeouts: 0,
         }
+    }
+
+    /// A transfer of 50 ms has no poll; its window was 0 for that.
+    #[test]
+    fn a_socket_between_two_polls_is_as_it_went() {
+        let ends = [(Ipv4Addr::LOCALHOST, 1), (Ipv4Addr::LOCALHOST, 2)];
+        let poll = |ms, open: Option<SubflowState>, gone: Option<SubflowState>| Sample {
+            at: SimTime::from_millis(ms),
+            subflows: open.into_iter().collect(),
+            gone: gone.into_iter().collect(),
+            ..Sample::default()
+        };
+        let rates = |polls: Vec<Sample>| -> Vec<Nanos> {
+            let samples = Samples { samples: polls, ..Samples::default() };
+            states_until(&samples, ends, SimTime::from_millis(250)).iter().map(|state| state.srtt).collect()
+        };
+        let ms = |ms: &[u64]| ms.iter().map(|&ms| Nanos::from_millis(ms)).collect::<Vec<_>>();
+        let between = vec![poll(100, None, None), poll(200, None, Some(state(40, 3)))];
+        assert_eq!(rates(between), ms(&[40]));
+        let long = vec![
+            poll(100, Some(state(40, 3)), None),
+            poll(200, Some(state(50, 9)), None),
+            poll(300, None, Some(state(90, 12))),
+        ];
+        assert_eq!(rates(long), ms(&[40, 50]));
+        assert_eq!(rates(vec![poll(100, None, None)]), ms(&[]));
     }
 
     #[test]
