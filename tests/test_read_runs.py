@@ -269,3 +269,42 @@ def test_a_fallback_is_seen_beside_a_refused_subflow(at: str, tmp_path: Path) ->
     assert reading.subflows["unmapped_bytes"].sum() == 0
     told, found = (table["delivered_bytes"][0] for table in (results.flows, reading.flows))
     assert found == pytest.approx(told, rel=0.05 if at == "terminal" else 0.0)
+
+
+OVER_IPV6 = """\
+name = "IPv6"
+duration = "10s"
+
+[[path]]
+name = "a"
+both = { rate = "5Mbit/s", delay = "45ms", queue = "60kB", loss = { kind = "packet", probability = 0.003 } }
+
+[[flow]]
+name = "down"
+from = "server"
+to = "terminal"
+opened_by = "receiver"
+app = { kind = "bulk", size = "3MB" }
+transport = { kind = "tcp", profile = "linux", header = "60B" }
+"""
+
+
+@pytest.mark.parametrize("kind", ["tcp", "mptcp"])
+def test_options_of_ipv6_are_kept(kind: str, tmp_path: Path) -> None:
+    """40 bytes of options behind 60 of headers: 96 bytes cut the last SACK block, or the DSS option."""
+    text = OVER_IPV6.replace('"tcp"', f'"{kind}"')
+    results = rw.Scenario.parse(text).run([1], capture=rw.Capture(tmp_path))
+    reading = rw.read([results.captures[1]])
+    assert reading.problems == []
+    for run, read in ((results.flows, reading.flows), (results.subflows, reading.subflows)):
+        [told], [found] = run.to_dicts(), read.to_dicts()
+        assert columns(told, found, NAMES) == []
+
+
+def test_sack_blocks_that_are_cut_off_are_said(tmp_path: Path) -> None:
+    """Round trips are those of other ACKs then."""
+    scenario = rw.Scenario.parse(OVER_IPV6.replace(', header = "60B"', ""))
+    results = scenario.run([1], capture=rw.Capture(tmp_path, snap=78))
+    [problem] = rw.read([results.captures[1]]).problems
+    assert "SACK blocks or timestamps of " in problem
+    assert "-s 128" in problem

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 SNAP = 96
-"""Bytes of a packet that are kept: all headers and options."""
+"""Bytes of a packet that are kept: all headers and options; in scenarios with IPv6 100 are."""
 MAX_SNAP = 2**32 - 1
 """Largest number of bytes, as in the files."""
 BOTH = "both"

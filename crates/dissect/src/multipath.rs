@@ -27,6 +27,10 @@ const REMOVABLE: usize = 1 << 10;
 /// Length of the mapping behind which all data is in order.
 const INFINITE: u64 = 1 << 62;
 
+/// Kinds of options (RFC 2018, RFC 7323).
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+
 /// Content of the options of a segment: DSS, or MP_CAPABLE in its place; timestamps and SACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Signal {
@@ -55,6 +59,8 @@ pub(crate) struct Known {
     strays: BTreeMap<(Place, u64), (usize, usize)>,
     /// Packets whose options of MPTCP, or of a SYN, were cut off.
     pub(crate) cut: u64,
+    /// Packets whose SACK blocks or timestamps were cut off.
+    pub(crate) cut_acks: u64,
 }
 
 impl Reading {
@@ -96,6 +102,10 @@ impl Reading {
                 }
                 TcpOption::Broken([mptcp::KIND, ..]) if signal.cut => {
                     (signal.any, hidden) = (true, true);
+                    continue;
+                }
+                TcpOption::Broken([SACK | TIMESTAMPS, ..]) if signal.cut => {
+                    self.multipath.cut_acks += 1;
                     continue;
                 }
                 _ => continue,

@@ -101,6 +101,13 @@ fn read_inputs(inputs: &[Input]) -> Reading {
         );
         reading.problems.push(Unreadable { file: PathBuf::new(), reason });
     }
+    if reading.multipath.cut_acks > 0 {
+        let reason = format!(
+            "SACK blocks or timestamps of {} TCP packets are cut off, so that round trips are missing: {LARGER}",
+            reading.multipath.cut_acks
+        );
+        reading.problems.push(Unreadable { file: PathBuf::new(), reason });
+    }
     let (cut, sacks) = (reading.associations.cut, reading.associations.cut_sacks);
     if sacks > 0 {
         let reason = format!(

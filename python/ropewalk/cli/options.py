@@ -78,7 +78,7 @@ snap = click.option(
     "--snap",
     type=click.IntRange(0, 65_535),
     metavar="BYTES",
-    help="With --capture, bytes that are kept of a packet; 96 by default, 0: all.",
+    help="With --capture, bytes that are kept of a packet; 96 by default, 100 with IPv6, 0: all.",
 )
 
 

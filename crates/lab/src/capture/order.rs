@@ -12,6 +12,8 @@ const TCP_HEADERS: [Bytes; 2] = [Bytes(40), Bytes(60)];
 const UDP_HEADERS: [Bytes; 2] = [Bytes(28), Bytes(48)];
 /// The same with the common header of SCTP.
 const SCTP_HEADERS: [Bytes; 2] = [Bytes(32), Bytes(52)];
+/// Bytes that hold all headers and options, of either version of IP; the first is the default.
+const HEADS: [u32; 2] = [96, 100];
 /// Duplex links that have an IPv4 network each: 10.0.0.0/24 to 10.255.255.0/24.
 const MAX_LINKS: usize = 1 << 16;
 
@@ -26,7 +28,7 @@ pub struct CaptureOrder {
 
 impl CaptureOrder {
     /// A capture of `scenario` at one node, at both ends of one link, or with `both` at both ends of all flows. `snap`: bytes
-    /// that are kept of a packet; 0: all.
+    /// that are kept of a packet; 0: all. The options of IPv6 packets are kept where those of IPv4 are.
     ///
     /// # Errors
     /// There is no such node or link, or a flow has no bytes; the message names the cure.
@@ -61,7 +63,9 @@ impl CaptureOrder {
                 links.join(", ")
             ));
         }
-        Ok(Self { folder: folder.to_owned(), interfaces, snap })
+        let [four, six] = HEADS;
+        let whole = (four..six).contains(&snap) && scenario.flows.iter().any(is_ipv6);
+        Ok(Self { folder: folder.to_owned(), interfaces, snap: if whole { six } else { snap } })
     }
 
     /// The file of a replication.
