@@ -1,6 +1,6 @@
 //! Invariants of the results of every scenario.
 
-use scenario::model::{Scenario, Strip};
+use scenario::model::{Flow, Scenario, Strip};
 use trace::{Data, Table};
 use units::Bytes;
 
@@ -138,7 +138,8 @@ fn flow(scenario: &Scenario, tables: &[Table], row: Row<'_>) -> Verdict {
     let reset = failure == "reset by the peer";
     let torn = begins_to_strip(scenario) && is_torn(tables, row)
         || delivered == 0 && has_legs(tables, row)
-        || lost_its_subflows(row);
+        || lost_its_subflows(row)
+        || scenario.flows.iter().any(gives_up_soon);
     // The others carry the data of one that is never established.
     let spare = failure == "no answer to the SYN" && has_connections(tables, row);
     let gave_up = unanswered.contains(&failure.as_str()) || is_cut_short(scenario) || reset && torn || spare;
@@ -258,6 +259,11 @@ fn has_legs(tables: &[Table], flow: Row<'_>) -> bool {
 /// failure: until then the only reason is that of the receiver. Counters end with the flow, and so may lack the timeouts.
 fn lost_its_subflows(flow: Row<'_>) -> bool {
     flow.word("transport") == "mptcp" && flow.count("retransmitted_segments") > 0
+}
+
+/// The server gives up when its FIN has been lost a few times, and resets a client that has all data and waits for it.
+fn gives_up_soon(flow: &Flow) -> bool {
+    flow.transport.tcp.timers.retries <= 4
 }
 
 /// The flow had more than one connection.
