@@ -48,8 +48,8 @@ INTRODUCTION = """# The simulator beside the Linux kernel
 The back end [`linux`](../howto/run-on-linux.md) runs a scenario on the kernel: TCP and MPTCP of Linux at
 both ends, and between them the links of the simulator with the same random numbers. `make compare` runs
 twenty scenarios (`crates/lab/tests/kernel/`) on both under the same seeds, seven more with
-[coupled congestion controls](../howto/coupled-control-on-my-server.md), and writes this page. `ropewalk
-compare FILE` does it for any scenario that the kernel can run.
+[coupled congestion controls](../howto/coupled-control-on-my-server.md) and two published test beds, and
+writes this page. `ropewalk compare FILE` does it for any scenario that the kernel can run.
 
 The difference is that of the means over the kernel's mean, with the half width of its 95 % interval over
 pairs of seeds. Goodput and completion time are within their tolerance if they differ by 10 % at most,
