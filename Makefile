@@ -151,7 +151,7 @@ validate-sctp: build usrsctp
 compare: build bpf
 	@$(BIN)/python tools/kernel.py $(ARGS)
 
-# First what `make build` makes, also where `make pgo` was last; then what `make pgo` makes, which stays.
+# First what `make build` makes, even where `make pgo` was last; then what `make pgo` makes, which stays.
 bench: count
 	@if grep -qs pgo $(VENV)/.extension; then rm $(VENV)/.extension; fi
 	@$(MAKE) --no-print-directory build

@@ -1,6 +1,6 @@
-"""Runs the shipped scenarios: what `make pgo` takes the compiler's profile of.
+"""Runs the shipped scenarios, from which `make pgo` takes the profile for the compiler.
 
-They are what users run, and none of them is a benchmark: what the benchmarks gain is not learned from them.
+They stand for what users run. No benchmark is among them: the compiler must not see what is measured.
 """
 
 from pathlib import Path
@@ -8,12 +8,12 @@ from pathlib import Path
 import ropewalk as rw
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
-# Each counts as much as any other.
 PACKET_HOPS = 500_000
+"""Packet-hops up to which each scenario is replicated, so that all weigh the same."""
 
 
 def main() -> None:
-    """Packet-hops up to which each scenario is replicated."""
+    """Runs each scenario."""
     for file in sorted(SCENARIOS.glob("*.toml")):
         scenario = rw.Scenario.load(file)
         hops, seed = 0, 1

@@ -44,7 +44,7 @@ def write_whole(path: Path, content: bytes, *, lasting: bool) -> None:
 
 @contextlib.contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A temporary name for a file that another program writes; it is moved into place unless that fails.
+    """A temporary name for a file that another program writes; it is moved into place unless the block fails.
 
     A device or a pipe, such as `/dev/stdout`, is written to and stays what it is.
 
@@ -85,7 +85,7 @@ def write_lasting(files: Iterable[tuple[Path, bytes]]) -> tuple[int, OSError | N
 
 @contextlib.contextmanager
 def folder(directory: Path) -> Iterator[Path]:
-    """A temporary folder in `directory`, of which nothing is left; `sweep` finds those of killed processes.
+    """A temporary folder in `directory`, removed at the end; `sweep` removes those of killed processes.
 
     Raises:
         OSError: it cannot be made.

@@ -169,7 +169,7 @@ class Assumed:
     delay: float | None = None
     """Place of the delays in their intervals, from 0 to 1; None: half of the shortest round trip."""
     each_loss: bool = False
-    """Losses are repeated one by one also where they are many, as a run beside the capture needs it."""
+    """Losses are repeated one by one even where they are many, as a run beside the capture needs it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-//! Messages of a recording, such as that of a game: each is sent at its time, also if earlier ones have not arrived.
+//! Messages of a recording, such as that of a game: each is sent at its time, even if earlier ones have not arrived.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //!
 //! Source: CCSDS 714.0-B-2 section 3.2.6 (SCPS-TP without congestion control). Units: the rate counts whole packets
 //! as they are on the wire, so that it can be compared with that of a link; the bucket as well.
-//! The window is the largest of TCP: only the peer's window bounds what is in flight.
+//! The window is the largest that TCP allows: only the peer's window bounds what is in flight.
 
 use registry::{OptionKind, OptionSpec, Options, at_least};
 use units::{BitsPerSecond, Bytes, SimTime};

@@ -59,7 +59,8 @@ impl Lia {
 }
 
 /// `alpha / W_tot`, in 1/bytes: W_tot cancels. `cwnd` is the window of `paths.me` to the fraction of a byte.
-/// `None` if the path or all of its siblings are not coupled.
+/// `None` if the path or all of its siblings are not coupled: those have an `inverse_srtt` of 0, which adds nothing to
+/// the sums.
 fn alpha_over_total(cwnd: f64, paths: Paths<'_>) -> Option<f64> {
     let me = paths.all.get(paths.me)?.inverse_srtt;
     let mut sum_rate = cwnd * me;

@@ -1,8 +1,8 @@
 //! A token bucket between the queue and the transmitter.
 //!
 //! Tokens are bytes and come at a rate up to the size of the bucket, which is full at the start. A packet leaves the
-//! queue when there is a token for each of its bytes, so that no span of time t carries more than burst + rate * t. A
-//! packet larger than the bucket leaves when the bucket is full and leaves a debt behind.
+//! queue when there is a token for each of its bytes, so that no span of time t carries more than burst + rate * t. The
+//! exception is a packet larger than the bucket: it leaves when the bucket is full, and the tokens become negative.
 
 use units::{BitsPerSecond, Bytes, Nanos, SimTime};
 

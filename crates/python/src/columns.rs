@@ -23,7 +23,7 @@ pub struct Columns {
 
 #[pymethods]
 impl Columns {
-    /// The rows of all `tables`, which have the same columns, with a column `part` in front: from which of them.
+    /// The rows of all `tables`, which have the same columns, with a column `part` in front: the index of the table.
     #[staticmethod]
     #[expect(clippy::needless_pass_by_value, reason = "values come out of Python owned")]
     fn joined(tables: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
@@ -76,7 +76,7 @@ impl TryFrom<Table> for Columns {
     }
 }
 
-/// Counts become signed: differences of unsigned columns wrap around.
+/// Counts become signed, because differences of unsigned columns would wrap around.
 fn array(data: Data) -> Result<ArrayRef, ArrowError> {
     Ok(match data {
         Data::Integer(values) => {

@@ -13,7 +13,7 @@ use crate::{Algorithm, ConnectionView, Decision, Needs, Question, Queueing, Sche
 
 pub(crate) const ROW: Algorithm = Algorithm {
     name: "minrtt_thesis",
-    summary: "the smallest round-trip time, also while it is full: the rest queues there",
+    summary: "the smallest round-trip time, even while it is full: the rest queues there",
     source: "Lantto, Svensson, Chalmers 2025, Algorithm 1",
     notes: "not minRTT as it was published or as Linux has it, which takes the next subflow",
     options: &[],

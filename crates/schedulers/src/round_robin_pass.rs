@@ -24,10 +24,10 @@ pub(crate) const ROW: Algorithm = Algorithm {
 pub(crate) struct RoundRobinPass {
     /// The subflow with which the pass begins, counted on from pass to pass.
     start: usize,
-    /// The pass that goes on.
+    /// The present pass.
     running: Option<Pass>,
-    /// Segments that wait at its door: each pass in front of an empty one takes one for each subflow whose window is open. `None`:
-    /// occasions are not told.
+    /// Segments admitted and not yet sent. A pass that begins with none admits one for each subflow whose window is open.
+    /// `None`: the transport does not report occasions.
     ready: Option<u64>,
     /// A pass has ended in which something left.
     goes_on: bool,
@@ -61,7 +61,7 @@ impl RoundRobinPass {
         free.filter(|(turn, _)| *turn >= over).min()
     }
 
-    /// A pass that begins at an empty door takes segments there.
+    /// Admits segments if none are left from before.
     fn fill(&mut self, connection: &ConnectionView<'_>) {
         if let Some(ready @ 0) = &mut self.ready {
             let open = Eligible::new(connection.subflows).usable();
@@ -70,7 +70,7 @@ impl RoundRobinPass {
         }
     }
 
-    /// A segment waits at the door, if there is one.
+    /// An admitted segment is left, or none need be admitted.
     fn waits(&self) -> bool {
         self.ready.is_none_or(|ready| ready > 0)
     }

@@ -231,7 +231,7 @@ fn a_retransmission_has_the_mapping_of_the_first() {
     joined().play(
         "300 write s3
          300 > [1] . s0..s3 dsn s1
-         # the second data of the connection is the first of this subflow, also when it is sent again
+         # the second data of the connection is the first of this subflow, even when it is sent again
          500 > [1] . s0..s1 again dsn s1
          500 > . s1..s4 dsn s1",
     );

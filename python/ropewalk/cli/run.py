@@ -73,7 +73,7 @@ def execute(scenario: Scenario, order: Order) -> None:
     if failure is not None:
         raise failure
     if order.out is not None:
-        _write_plots(results, order, order.out, before)
+        _finish(results, order, order.out, before)
     if failed := failed_commands(results):
         kept = "" if order.out is None else f"; the results are kept in {order.out}/"
         fail(
@@ -91,7 +91,7 @@ def _files(order: Order) -> list[str]:
 
 
 def _written(scenario: Scenario, order: Order) -> tuple[Results, OSError | None]:
-    """Runs and writes; says why it could not be written.
+    """Runs and writes; also returns the error if the results could not be written.
 
     Captures are written into a folder of their own: those of an earlier run, or of one at the same time,
     belong to its results until all files of this one are there.
@@ -123,7 +123,7 @@ def _written(scenario: Scenario, order: Order) -> tuple[Results, OSError | None]
 
 @contextmanager
 def _refused(order: Order, place: Path | None) -> Iterator[None]:
-    """Ends the command if there is nothing to capture; other values have been checked."""
+    """Ends the command if there is nothing to capture; errors name the final folder, not the temporary."""
     try:
         yield
     except RunFailed as error:
@@ -160,7 +160,8 @@ def _print(results: Results, order: Order) -> None:
     show_results(results, [str(order.file), *(word for text in order.overrides for word in ("--set", text))])
 
 
-def _write_plots(results: Results, order: Order, out: Path, before: str | None) -> None:
+def _finish(results: Results, order: Order, out: Path, before: str | None) -> None:
+    """Writes the plots that are asked for, and says what has been written."""
     written = f"tables, {store.SUMMARY} and {store.SCENARIO} in {out}/"
     if results.traces:
         written += f", traces in {out / store.TRACES}/"

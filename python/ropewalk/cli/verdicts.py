@@ -90,7 +90,7 @@ def execute(reproduction: Reproduction, order: ReproduceOrder) -> None:
 
 
 class Progresses:
-    """That of each study in turn."""
+    """The progress of one study after the other."""
 
     def __init__(self) -> None:
         self._study = ""
@@ -179,7 +179,7 @@ def _published(row: VerdictRow) -> str:
 
 
 def _why(row: VerdictRow, cause: str) -> str:
-    """The reason, the cause in these words, and whether that was to be expected."""
+    """The reason, `cause` in place of that of the row, and whether the difference was expected."""
     parts = [row.reason]
     if row.verdict in DIFFERING:
         parts.append(f"published {_published(row)}")

@@ -24,7 +24,7 @@ FORM = 1
 
 @dataclass(frozen=True, slots=True)
 class CaseEntry:
-    """A case and what is there of it."""
+    """A case and its replications."""
 
     case: str
     levels: dict[str, str]
@@ -61,7 +61,7 @@ class FailureEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All of it."""
+    """The content of `study.json`."""
 
     name: str
     scenario: str

@@ -74,7 +74,7 @@ def fades(way: Way) -> Iterator[tuple[Model, float]]:
 
 
 def is_lossy(way: Way) -> bool:
-    """A loss model drops packets, also while none drops nearly all of them."""
+    """Packets are lost outside of fades, too."""
     faded = [model for model, _ in fades(way)]
     return _corrupts(way) or any(
         kind(model) != "none" and (model not in faded or _fades_alone(model) is not None)

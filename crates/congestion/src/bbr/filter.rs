@@ -1,4 +1,4 @@
-//! Largest sample of the last rounds.
+//! Windowed maximum filter: the largest sample of the last rounds.
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ impl LargestOfRounds {
         debug_assert!(self.samples.len() as u64 <= self.rounds.max(1), "one sample a round: {self:?}");
     }
 
-    /// 0 before the first sample.
+    /// The largest sample; 0 before the first.
     pub fn get(&self) -> f64 {
         self.samples.front().map_or(0.0, |(_, value)| *value)
     }

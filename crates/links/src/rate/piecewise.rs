@@ -26,11 +26,11 @@ impl Piece {
     }
 }
 
-/// A rate made of pieces. Knows as many as it has been asked about.
+/// A rate made of pieces, which are taken from the source as they are needed.
 #[derive(Debug)]
 pub(super) struct Piecewise<S> {
     source: S,
-    /// Pieces in order; the first holds the latest start.
+    /// Pieces in order; the first contains the latest instant given to `forget`.
     pieces: VecDeque<Piece>,
     /// Nothing comes after the last piece.
     complete: bool,

@@ -203,7 +203,7 @@ fn middleboxes_while_a_subflow_joins() {
     }
 }
 
-/// The middlebox begins at any time of a short transfer, also when both DATA_FINs are acknowledged and only the FINs of TCP are left: a
+/// The middlebox begins at any time of a short transfer, even when both DATA_FINs are acknowledged and only the FINs of TCP are left: a
 /// complete transfer has not failed. Another flow delays the SYN of the second subflow.
 #[test]
 fn middleboxes_at_the_end_of_a_transfer() {

@@ -175,7 +175,7 @@ pub(crate) static TRANSPORT: Section = Section {
         },
         both("rto_initial", TIMER, "retransmission timer before the first sample"),
         both("rto_min", duration(Nanos::ZERO, HOUR), "its lower bound, see `rto_floor`"),
-        both("rto_max", TIMER, "its upper bound, also when backed off"),
+        both("rto_max", TIMER, "its upper bound, even when backed off"),
         both("rto_granularity", TIMER, "granularity of the clock"),
         tcp("rto_floor", words(RtoFloor::WORDS), "`rto_min` bounds the whole timer, or its variance term"),
         Key {
@@ -251,7 +251,7 @@ pub(crate) static TRANSPORT: Section = Section {
         tcp(
             "pacing",
             FLAG,
-            "segments are spaced over the round trip, also without a congestion control that has a rate of its own",
+            "segments are spaced over the round trip, even without a congestion control that has a rate of its own",
         ),
         Key {
             name: "pacing_rule",
@@ -457,7 +457,7 @@ pub(crate) static TRANSPORT: Section = Section {
         ),
         cmt("rescheduling_threshold", PROBABILITY, "part of the share above which that happens"),
         cmt("rescheduling_reduces", FLAG, "the former path of that chunk reduces its window as after a loss"),
-        cmt("delayed_ack", FLAG, "SACKs are delayed also while chunks are out of order (DAC)"),
+        cmt("delayed_ack", FLAG, "SACKs are delayed even while chunks are out of order (DAC)"),
         tcp("unsent_limit", LIMIT, "the application waits while this much has not been sent once"),
     ],
 };

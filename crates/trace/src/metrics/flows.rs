@@ -44,7 +44,7 @@ pub const FLOWS: TableSpec = TableSpec {
         MetricSpec::word(
             "failure",
             "failure",
-            "why the connection failed, if it did, also where all of its data had been delivered and only ACKs were \
+            "why the connection failed, if it did, even where all of its data had been delivered and only ACKs were \
              missing; that of one that never opened begins with `the connection was never established`, and names \
              the links that carry nothing",
         ),

@@ -190,7 +190,7 @@ pub struct CmtConfig {
     pub reductions: Reductions,
     /// Chunks that block a buffer are sent again on another path.
     pub rescheduling: Rescheduling,
-    /// DAC: the receiver delays SACKs also while chunks are out of order, and tells how many packets each covers.
+    /// DAC: the receiver delays SACKs even while chunks are out of order, and tells how many packets each covers.
     pub delayed_ack: bool,
 }
 

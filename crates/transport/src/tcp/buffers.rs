@@ -97,7 +97,7 @@ impl ReceiveBuffer {
         ahead: impl FnOnce() -> u64,
     ) {
         if self.size < self.max {
-            // Plain TCP goes by the round trip that it has now, also where it stands beside MPTCP with memory of subflows.
+            // Plain TCP goes by the round trip that it has now, even where it stands beside MPTCP with memory of subflows.
             self.known_rtt = Nanos::ZERO;
             let _ = self.on_read_of_connection(now, bytes, rtt, ahead, || false);
         }

@@ -30,7 +30,7 @@ impl Flags {
     #[inline]
     pub fn is_ack_alone(self) -> bool {
         let Self { syn, ack, fin, rst, psh: _, ece, cwr } = self;
-        // Side by side, these are compared as two numbers.
+        // Arrays, because each of the two comparisons compiles to one of integers.
         [syn, ack, fin, rst] == [false, true, false, false] && [ece, cwr] == [false; 2]
     }
 }
@@ -58,7 +58,7 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.count)]
     }
 
-    /// There is none.
+    /// True without blocks.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -101,7 +101,7 @@ pub struct TcpSegment {
     pub seq: Seq,
     /// Next sequence number expected.
     pub ack: Seq,
-    /// Receive window in bytes after scaling; with a Data ACK it counts from there.
+    /// Receive window in bytes after scaling, counted from the Data ACK if there is one.
     pub window: Bytes,
     /// Timestamps, if negotiated.
     pub timestamps: Option<Timestamps>,
