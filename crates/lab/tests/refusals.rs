@@ -54,8 +54,8 @@ fn cures(told: &str) -> Sets {
 /// Sets the values of each refusal until the kernel runs the scenario; every refusal has to say something.
 fn cured(text: &str) -> Sets {
     let mut sets = Vec::new();
-    // A profile hides the refusals that come after its own.
-    for _ in 0..3 {
+    // A profile hides the refusals that come after its own, and `both` stands for one direction after the other.
+    for _ in 0..6 {
         let told = told(text, &sets);
         if told.is_empty() {
             return sets;
@@ -117,6 +117,9 @@ fn values_of_another_size_or_kind() {
     let fast = mptcp("").replace("4Mbit/s", "400Mbit/s");
     let each = ["a.up", "b.up", "a.down", "b.down"].map(|way| format!("path.{way}.rate"));
     assert_cure(&fast, &each.each_ref().map(|key| (&**key, "150Mbit/s")));
+    let many = mptcp("").replacen("4Mbit/s", "400Mbit/s", 1).replacen("4Mbit/s", "300Mbit/s", 1);
+    let each = ["a.up", "a.down", "b.up", "b.down"].map(|way| format!("path.{way}.rate"));
+    assert_cure(&many, &each.each_ref().map(|key| (&**key, "150Mbit/s")));
     let compared = mptcp("").replace("app =", "compare_paths = true\napp =");
     assert_cure(&compared, &[("flow.f.compare_paths", "false")]);
 }
@@ -166,11 +169,16 @@ fn settings_that_another_flow_has_otherwise() {
         let (key, _) = line.split_once(' ').expect("a key");
         assert_cure(&of(line), &[(&format!("flow.g.transport.{key}"), value)]);
     }
-    // Without timestamps a segment of the same packet is longer.
-    assert_cure(
-        &of("timestamps = false"),
-        &[("flow.g.transport.mss", "1448B"), ("flow.g.transport.timestamps", "true")],
-    );
+    assert_cure(&of("timestamps = false"), &[("flow.g.transport.timestamps", "true")]);
+    let after_datagrams = PATHS.to_owned()
+        + &flow("f", "\"ping\"", "kind = \"udp\"")
+        + &flow("g", "\"bulk\"", &format!("{TCP}mss = \"1000B\""));
+    assert_cure(&after_datagrams, &[("flow.g.transport.mss", "1448B")]);
+    // The settings of another TCP are not told one by one.
+    let another = PATHS.to_owned()
+        + &flow("f", "\"bulk\"", TCP)
+        + &flow("g", "\"bulk\"", "kind = \"tcp\"\nprofile = \"stp\"");
+    assert_eq!(told(&another, &Vec::new()).matches("fix: ").count(), 1);
     let commands = PATHS.to_owned()
         + &flow("f", COMMAND, TCP)
         + &flow("g", "\"bulk\"", &format!("{TCP}congestion = \"newreno\""));

@@ -15,7 +15,7 @@ pub(super) const DURATION: Rule =
     rule("duration", "up to \"60min\": a run takes as long as it says").as_in("60min");
 pub(super) const INTERVAL: Rule = rule("record.interval", "from \"10ms\" on").as_in("10ms");
 pub(super) const FLOWS: Rule = rule("flow", "up to 1000");
-pub(super) const PROXY: Rule = rule("proxy", "none");
+pub(super) const PROXY: Rule = rule("proxy", "none, or one with `flows = []`").as_in("[]");
 pub(super) const EVENT: Rule = rule(
     "event",
     "changes of links; of addresses that their end has as endpoints, where it has no other MPTCP flow; no aborts",

@@ -52,7 +52,9 @@ pub(super) fn plan(scenario: &Scenario) -> Result<Plan, Vec<Unsupported>> {
     refused.unless(*duration <= LONGEST, Part::Scenario, rules::DURATION);
     refused.unless(*record_interval >= SHORTEST_INTERVAL, Part::Scenario, rules::INTERVAL);
     refused.unless(flows.len() <= MOST_FLOWS, Part::Scenario, rules::FLOWS);
-    refused.unless(proxies.is_empty(), Part::Scenario, rules::PROXY);
+    for (index, proxy) in proxies.iter().enumerate() {
+        refused.unless(proxy.flows.is_empty(), Part::Proxy(index), Rule { key: "flows", ..rules::PROXY });
+    }
     links(scenario, &mut refused);
     let mut plan = Plan::default();
     for (index, flow) in flows.iter().enumerate() {
@@ -88,10 +90,12 @@ fn links(scenario: &Scenario, refused: &mut Refusals) {
     let largest = rates.iter().map(|&(_, rate)| rate).max();
     let (high, others): (Vec<_>, Vec<_>) = rates.into_iter().partition(|&(_, rate)| Some(rate) == largest);
     let taken: u64 = others.iter().map(|(_, rate)| rate / FULL_PACKET_BITS).sum();
-    let left = MOST_PACKETS.saturating_sub(taken) / high.len().max(1) as u64 * FULL_PACKET_BITS / 1_000_000;
+    let left = MOST_PACKETS.saturating_sub(taken) / high.len().max(1) as u64;
+    // Where the others leave nothing each has to have an equal part.
+    let equal = MOST_PACKETS / (high.len() + others.len()).max(1) as u64;
+    let rate = left.max(equal) * FULL_PACKET_BITS / 1_000_000;
     for (part, _) in high {
-        let value = if left > 0 { format!("{left}Mbit/s") } else { String::new() };
-        refused.add_with(part, rules::RATE, value);
+        refused.add_with(part, rules::RATE, format!("{rate}Mbit/s"));
     }
 }
 
@@ -135,7 +139,9 @@ fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario,
         shared.settings.push(("net/mptcp/checksum_enabled", u8::from(multipath.config.checksum).to_string()));
     }
     if !transport.profile.starts_with(FAMILY) && refused.count() > before + FEW {
+        // The settings of another TCP are not worth a comparison with those of other flows.
         refused.replace_from(before, part, rules::PROFILE);
+        return;
     }
     for (key, value) in settings_of_others(plan, [client, server], &shared) {
         refused.add_with(part, Rule { key, ..rules::SAME_SETTINGS }, value);
@@ -298,7 +304,14 @@ fn settings_of_others(
 fn agree(host: &mut HostPlan, shared: &tcp::Shared) -> Vec<(&'static str, String)> {
     let mut others = Vec::new();
     if let Some(uplink) = host.uplinks.iter().find(|uplink| uplink.mtu != shared.mtu) {
-        others.push(("transport.mss", tcp::mss(uplink.mtu, &host.settings)));
+        // Datagrams have no segment size, and a host of datagrams alone no settings.
+        let of_host = if host.settings.is_empty() { &shared.settings } else { &host.settings };
+        let known = tcp::mss(uplink.mtu, of_host);
+        if shared.settings.is_empty() {
+            others.push(("transport", String::new()));
+        } else if known != tcp::mss(shared.mtu, &shared.settings) {
+            others.push(("transport.mss", known));
+        }
     }
     for (name, value) in &shared.settings {
         match host.settings.iter().find(|(known, _)| known == name) {
