@@ -1,4 +1,4 @@
-//! Messages that leave at times of their own over one connection, whatever became of the ones before: the part that the
+//! Messages that leave at given times over one connection, even if earlier ones have not arrived: the part that the
 //! video, the game and the recording share.
 
 use std::fmt;

@@ -78,6 +78,6 @@ pub struct Loss {
     pub snd_nxt: u64,
     /// The last ACK echoed a congestion mark (RFC 3168).
     pub marked: bool,
-    /// Retransmission timeout only: true for the first timeout of this data. ssthresh is reduced once per data.
+    /// Retransmission timeout only: true for the first timeout of this data, which alone reduces ssthresh.
     pub first_timeout: bool,
 }

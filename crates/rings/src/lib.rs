@@ -1,9 +1,9 @@
-//! A queue whose entries have numbers that stay, in a ring of places.
+//! A queue whose entries have numbers that do not change, in a ring of places.
 //!
 //! May: hold entries in the order in which they came. May not: know what they are.
 //!
 //! `VecDeque` names an entry by its distance from the front. So all such names change with each entry that is taken out, and each place is found
-//! by a comparison with the capacity. Here the first entry ever has number 0, and its place is what is left of the number by a mask.
+//! by a comparison with the capacity. Here the first entry ever has number 0, and the place of an entry is its number under a mask.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl<T: Copy + fmt::Debug, const FIRST: usize> fmt::Debug for Ring<T, FIRST> {
 }
 
 impl<T: Copy, const FIRST: usize> Ring<T, FIRST> {
-    /// Number of the first entry; that of the next one to come, if there is none.
+    /// Number of the first entry; without entries, that of the next one to be added.
     #[inline]
     pub fn first(&self) -> usize {
         self.first

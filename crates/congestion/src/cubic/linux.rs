@@ -6,7 +6,7 @@
 //! RFC 9438:
 //! - The target is that of one *least* round-trip time ahead, not of a smoothed one: a full queue does not hasten growth.
 //! - The estimate of Reno keeps its slope beyond the window before the loss, and the window follows it within a round trip.
-//! - Below the cubic function the window still grows, by one per hundred windows.
+//! - Where the cubic function is not above it the window still grows, by one segment per hundred windows acknowledged.
 //! - While no loss has said how large the window may be, it grows by a twentieth per round trip at least.
 //! - `cnt` is computed anew when the window has changed or 1/32 s has passed.
 //! - Only the time from the last segment before a silence with nothing in flight to the first one after it does not count.
@@ -21,13 +21,13 @@ use crate::reno::RenoWindow;
 
 /// Unit of beta, of which Linux has whole ones: 717 for 0.7 (`BICTCP_BETA_SCALE`).
 const BETA_SCALE: u64 = 1024;
-/// `cnt` below the cubic function, in windows.
+/// `cnt` where the cubic function is not above the window, in windows.
 const STANDING: u64 = 100;
 /// `cnt` at most while no loss is known: 5 % per round trip.
 const EXPLORING: u64 = 20;
 /// `cnt` at least: half a window more per round trip.
 const FASTEST: u64 = 2;
-/// The same window keeps its `cnt` for so long.
+/// How long `cnt` is valid while the window stays the same.
 const REFRESH: Nanos = Nanos(1_000_000_000 / 32);
 
 /// The part of an ACK that growth in avoidance takes.
@@ -100,7 +100,7 @@ impl Growth {
     fn advance(&mut self, acked: f64) -> u64 {
         let cnt = self.cnt as f64;
         let mut grown = 0;
-        // Segments acknowledged while more were asked for count for one of growth only.
+        // Credit from a time of a larger `cnt` yields one segment only.
         if self.credit >= cnt {
             self.credit = 0.0;
             grown = 1;
@@ -174,7 +174,7 @@ impl Stage {
     /// The same for the estimate of Reno, which grows by one for each `per_segment` acknowledged.
     fn count_of_reno(&mut self, cwnd: u64, per_segment: u64) -> u64 {
         let per_segment = per_segment.max(1) as f64;
-        // The kernel leaves a rest above zero.
+        // The kernel subtracts while `ack_cnt` is greater, not equal, so that a remainder above zero stays.
         let grown = (libm::ceil(self.ack_cnt / per_segment) - 1.0).max(0.0);
         self.ack_cnt -= grown * per_segment;
         self.tcp_cwnd += grown as u64;

@@ -69,7 +69,7 @@ fn a_queue_does_not_hasten_growth() {
 }
 
 /// Where the function is flat Reno decides: W_est grows by one for each floor(15 * 20 / 8) = 37 acknowledged, which are 0.54 per
-/// round trip, also far above the window before the loss.
+/// round trip, even far above the window before the loss.
 #[test]
 fn lcub_2_the_slope_of_reno_does_not_change_above_the_old_window() {
     let mut cc = after_loss(20, 20.0);

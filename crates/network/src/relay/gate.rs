@@ -62,8 +62,8 @@ impl Gate {
         }
     }
 
-    /// A relay was allowed to pass on bytes, and these have passed; `more`: others wait for the rate alone. Without an
-    /// allowance it keeps its place.
+    /// The relay has passed on `bytes`; `None`: it was not allowed to, and keeps its place. `more`: it has data that waits
+    /// for the rate alone.
     pub(crate) fn passed(
         &mut self,
         now: SimTime,

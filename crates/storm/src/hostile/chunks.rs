@@ -1,4 +1,4 @@
-//! A peer of an association that keeps to nothing: any chunk at any moment, on any path.
+//! A peer of an association that keeps no rule: any chunk at any moment, on any path.
 
 use testkit::setups;
 use transport::AbortForm;
@@ -39,7 +39,7 @@ struct Seen {
 /// If the association breaks one of its own rules, or never stops sending.
 pub fn chunks(bytes: &[u8]) {
     let mut input = Input(bytes);
-    let Game { mut end, tag, streams } = association(&mut input);
+    let Target { mut end, tag, streams } = association(&mut input);
     let mut seen = Seen { tag, ..Seen::default() };
     let (mut now, mut closed) = (SimTime::ZERO, false);
     end.open();
@@ -80,7 +80,7 @@ pub fn chunks(bytes: &[u8]) {
 }
 
 /// An association, and values that its peer must know.
-struct Game {
+struct Target {
     end: Connection,
     /// The tag of its packets.
     tag: Tag,
@@ -89,7 +89,7 @@ struct Game {
 }
 
 /// One of the associations that a file can ask for.
-fn association(input: &mut Input<'_>) -> Game {
+fn association(input: &mut Input<'_>) -> Target {
     let names: Vec<_> = congestion::Registry::builtin().iter().map(|row| row.name).collect();
     let (control, shape, more) = (input.one(&names), input.byte(), input.byte());
     let mut config = SctpConfig::default();
@@ -130,7 +130,7 @@ fn association(input: &mut Input<'_>) -> Game {
     let (client, server) = setups::sctp_pair_with(&config, control, scheduler, paths);
     let (end, role) = if more & 16 == 16 { (client, Role::Client) } else { (server, Role::Server) };
     let tag = setups::sctp_end(&config, control, paths, role).tag;
-    Game { end, tag, streams: config.streams.count }
+    Target { end, tag, streams: config.streams.count }
 }
 
 fn concurrent(input: &mut Input<'_>) -> CmtConfig {
