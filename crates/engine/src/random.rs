@@ -39,7 +39,7 @@ impl Stream {
         self.0.next_u64()
     }
 
-    /// Uniform in 0..n without bias worth speaking of (n far below 2^64); 0 if n is 0.
+    /// Uniform in 0..n with negligible bias (n far below 2^64); 0 if n is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         let drawn = ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64;
         debug_assert!(drawn < n.max(1), "{drawn} is not below {n}");

@@ -105,7 +105,7 @@ impl Amount {
             .or_else(|| quantity::<Bytes>(text).map(|size| Self::Size(size.0)))
     }
 
-    /// The part `share` of the way to another of its kind, both ends included.
+    /// The quantity at `share`, from 0 to 1, between this one and another of its kind, both included.
     fn towards(self, to: Self, share: f64) -> Self {
         let whole =
             |low: u64, high: u64| low + (((high - low) as f64 + 1.0) * share).min((high - low) as f64) as u64;

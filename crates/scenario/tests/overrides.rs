@@ -1,4 +1,4 @@
-//! Overrides and inheritance: what beats what.
+//! Overrides and inheritance: which value takes precedence.
 
 mod common;
 

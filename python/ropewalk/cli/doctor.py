@@ -48,7 +48,7 @@ def _passes(name: str, check: Callable[[], str]) -> bool:
     except Exception as error:  # whatever is broken is to be reported
         found, ok = f"{type(error).__name__}: {error}", False
     text = f"{'ok  ' if ok else 'FAIL'} {name}: {found}"
-    # The library that knows terminals may be what is missing.
+    # Not by `rich`: it may be the library that is missing.
     if sys.stdout.isatty():
         columns = shutil.get_terminal_size().columns
         text = textwrap.fill(

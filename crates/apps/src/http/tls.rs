@@ -1,4 +1,4 @@
-//! TLS as far as it takes time: what each side says before the first request of a connection.
+//! TLS as far as it takes time: what each side sends before the first request of a connection.
 //!
 //! Deviation: sizes are typical and not those of a site, but for the certificates; records add nothing to requests and answers.
 
@@ -7,7 +7,7 @@ use units::Bytes;
 
 use crate::Side;
 
-/// One side says something, and the other waits for it.
+/// Messages of one side, for which the other waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Flight {
     from: Side,
@@ -66,7 +66,7 @@ impl Tls {
         self.ready_after == Some(flight)
     }
 
-    /// The size of a flight, if `from` is who says it.
+    /// The size of a flight, if `from` is the side that sends it.
     pub(super) fn flight(&self, number: usize, from: Side) -> Option<Bytes> {
         let flight = self.flights.get(number).filter(|flight| flight.from == from)?;
         Some(flight.size + if flight.certificate { self.certificate } else { Bytes::ZERO })

@@ -312,7 +312,7 @@ fn hystart_of_linux_leaves_slow_start_before_the_queue_is_full() {
     }
 }
 
-/// `ssthresh_from` of the transport decides for `auto`; an option of its own goes before it.
+/// `ssthresh_from` of the transport decides for `auto`; an option of its own takes precedence.
 #[test]
 fn the_transport_may_reduce_by_the_window() {
     for (own, expected) in [(ReducedFrom::Auto, 70), (ReducedFrom::Flight, 28), (ReducedFrom::Cwnd, 70)] {

@@ -147,7 +147,7 @@ impl PathTimer {
         Some(now.since(sent))
     }
 
-    /// T3-rtx starts anew: with the millisecond, if it goes by them.
+    /// T3-rtx starts anew. With the rules of FreeBSD its time is a whole millisecond.
     pub fn restart(&mut self, now: SimTime) {
         let tick = if self.bounds.is_some() { Nanos::from_millis(1) } else { Nanos(1) };
         self.expires = ticked(now, tick) + self.rto();

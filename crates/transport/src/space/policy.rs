@@ -1,7 +1,7 @@
-//! The sending side of transports for space links: how a sender learns what has arrived where it is not by TCP's
-//! acknowledgements alone.
+//! The sending side of transports for space links: how a sender learns what has arrived by other means than TCP's
+//! acknowledgements.
 //!
-//! A TCP sender has no policy. One that has asks it at these points: a segment of the peer has arrived (`reads`,
+//! A TCP sender has no policy. Other senders call theirs at these points: a segment of the peer has arrived (`reads`,
 //! `measure`, `findings`), something has left (`on_sent`), data waits for an answer or for room (`wait`), time has come
 //! (`deadline`, `expire`).
 

@@ -56,7 +56,7 @@ impl Association {
         let single = placement.needs().single_writes;
         let room = placement.pass_room();
         let asks_about_head = question != Question::New;
-        // A pass goes by what leaves: without room at the peer nothing does.
+        // A pass counts packets that leave: without room at the peer none does.
         let closed = single && !asks_about_head && !self.peer_has_room(len);
         placement.look(self.paths.ids().map(|id| {
             let view = self.view(id, room);
@@ -84,7 +84,7 @@ impl Association {
     }
 
     fn view(&self, id: PathId, room: Option<Bytes>) -> SubflowView {
-        // `sctp_med_chunk_output` takes nothing in for an inactive path, and offers it what is there nevertheless.
+        // `sctp_med_chunk_output` admits nothing for an inactive path, but offers it what was admitted.
         let active = self.paths.is_usable(id);
         let usable = active || room.is_some() && self.paths.get(id).reach.is_confirmed();
         let (queued, unsent) = (self.outqueue.queued_on(id), self.outqueue.planned().bytes_on(id));

@@ -43,7 +43,7 @@ struct Interval {
 impl Interval {
     const WHOLE: Self = Self { low: 0, high: u32::MAX };
 
-    /// The last number of a set bit.
+    /// The last number that stands for a set bit.
     fn split(self, probability: u64) -> u32 {
         self.low + ((u64::from(self.high - self.low) * probability) >> PRECISION) as u32
     }
