@@ -146,6 +146,7 @@ impl Rule {
     }
 
     /// The same rule with a value to type.
+    #[cfg(target_os = "linux")]
     pub(crate) const fn as_in(self, value: &'static str) -> Self {
         Self { value, ..self }
     }
