@@ -175,7 +175,7 @@ pub struct RecoveryAck {
     pub acked: Bytes,
     /// It ends the episode; otherwise it is a partial ACK.
     pub full: bool,
-    /// The window is inflated by what duplicate ACKs told (RFC 6582); otherwise recovery goes by pipe.
+    /// The window is inflated by duplicate ACKs (RFC 6582); otherwise recovery goes by pipe.
     pub inflated: bool,
 }
 

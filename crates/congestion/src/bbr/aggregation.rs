@@ -66,7 +66,7 @@ mod tests {
 
     const MSS: f64 = 1000.0;
 
-    /// 100 kB/s, of which ACKs tell ten segments at once every 100 ms: the second interval begins with each ACK.
+    /// 100 kB/s, with an ACK of ten segments every 100 ms: the second interval begins with each ACK.
     #[test]
     fn an_ack_of_ten_segments_is_ten_more_than_expected() {
         let mut aggregation = Aggregation::new(MSS);

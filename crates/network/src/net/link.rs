@@ -158,7 +158,7 @@ impl Part<QueueLimit, dyn QueueDiscipline> {
 }
 
 impl Link {
-    /// When it wants to be called next.
+    /// When it must be called next.
     pub fn next_event(&self) -> SimTime {
         match self {
             Self::Fifo(link) => link.next_arrival(),

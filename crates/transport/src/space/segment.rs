@@ -21,7 +21,7 @@ pub enum SpaceSignal {
     ScpsCapable,
     /// SCPS-TP: holes of the stream, counted from the acknowledgement number.
     Snack(Snack),
-    /// STP POLL: asks for the state of everything below `seq`.
+    /// STP POLL: requests the state of everything below `seq`.
     Poll {
         /// Poll number.
         number: u32,

@@ -1,5 +1,5 @@
 //! The peer's receive window at the sender: right edge, silly window avoidance (RFC 1122 section 4.2.3.4), and the
-//! persist timer that asks for a window which was closed (RFC 9293 section 3.8.6.1).
+//! persist timer that probes a closed window (RFC 9293 section 3.8.6.1).
 
 use units::{Bytes, Nanos, SimTime};
 
@@ -87,7 +87,7 @@ impl SendWindow {
         }
     }
 
-    /// Nothing has to be asked for: data is outstanding, or the window is open, or nothing waits.
+    /// No probe is needed: data is outstanding, or the window is open, or nothing waits.
     #[inline]
     pub(super) fn pause_persist(&mut self) {
         self.persist = SimTime::NEVER;
