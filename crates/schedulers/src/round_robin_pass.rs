@@ -162,10 +162,10 @@ mod tests {
         assert_eq!(pick(&mut scheduler, 2, &both), Decision::Send(0), "the former pass is over");
     }
 
-    /// Occasions are told. A pass takes a segment in for each subflow whose window is open. One that a buffer keeps there takes no more in,
+    /// Occasions are reported. A pass admits a segment for each subflow whose window is open. While a buffer holds it back no more is admitted,
     /// and each call moves the beginning of the next pass, whether something leaves or not.
     #[test]
-    fn rp_1_segments_at_the_door_move_the_turn() {
+    fn rp_1_admitted_segments_move_the_turn() {
         let free = subflow(40, 10, 0);
         let blocked = SubflowView { available: false, ..free };
         let mut scheduler = RoundRobinPass::default();
@@ -183,7 +183,7 @@ mod tests {
                 }
             }
         };
-        assert_eq!(at(Occasion::Data, &[blocked, blocked]), [], "two wait at the door now");
+        assert_eq!(at(Occasion::Data, &[blocked, blocked]), [], "two are admitted now");
         assert_eq!(at(Occasion::Data, &[free, free]), [1, 0, 0, 1, 1], "the second pass");
         assert_eq!(at(Occasion::Data, &[blocked, blocked]), []);
         assert_eq!(at(Occasion::Nothing, &[blocked, blocked]), []);
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(first(&[Occasion::Control]), Decision::Send(0));
         assert_eq!(first(&[Occasion::Control, Occasion::Data]), Decision::Send(1));
         assert_eq!(first(&[Occasion::ControlAlone, Occasion::ControlAlone]), Decision::Send(2));
-        assert_eq!(first(&[Occasion::Nothing]), Decision::Send(0), "nothing is at the door");
+        assert_eq!(first(&[Occasion::Nothing]), Decision::Send(0), "none is admitted");
     }
 
     /// An inactive subflow takes nothing in, and is offered what is there.

@@ -399,7 +399,7 @@ pub(crate) static TRANSPORT: Section = Section {
             "eager_sack",
             words(EagerSack::WORDS),
             "packets that are acknowledged at once: none, the first with DATA (RFC 9260 section 5.1), or the first, and whatever is delayed \
-             when any other packet leaves, as in FreeBSD; then a SACK tells the window from before its data is read, and a further one \
+             when any other packet leaves, as in FreeBSD; then a SACK advertises the window from before its data is read, and a further one \
              follows for each eighth of the buffer that reading frees",
         ),
         sctp(

@@ -185,11 +185,11 @@ impl ReceiveSide {
         self.by_subflow
     }
 
-    /// A subflow whose last segment told a window of which `told` is left, and which offers `limit` at most from a buffer of `size`, must
-    /// tell the peer that there is at least twice as much.
+    /// A subflow whose last segment advertised a window of which `told` is left, and which offers `limit` at most from a buffer of `size`,
+    /// must advertise a window that is now at least twice as large.
     ///
     /// Source: Linux, `__tcp_cleanup_rbuf` for each subflow, from `mptcp_cleanup_rbuf`. While data of a slow subflow is missing, a fast one
-    /// goes on to tell a whole window. So a read after that data has come sends nothing on the fast one: its sender learns the Data ACK from
+    /// goes on to advertise a whole window. So a read after that data has come sends nothing on the fast one: its sender learns the Data ACK from
     /// the ACK on the slow one.
     pub(super) fn deserves_update_on(&self, told: Bytes, limit: Bytes, size: Bytes) -> bool {
         let free = self.room(0, limit).free;

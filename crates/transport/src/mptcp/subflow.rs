@@ -578,7 +578,7 @@ impl Subflow {
         self.endpoint.receive_rtt()
     }
 
-    /// A segment that acknowledges `ack` here has told the peer a window.
+    /// A segment that acknowledges `ack` here has advertised a window.
     #[inline]
     pub(super) fn note_told(&mut self, ack: Seq, window: Bytes) {
         self.told = ack + window;

@@ -460,7 +460,7 @@ impl Subflows {
         }
     }
 
-    /// Subflow `i` has told the peer a window, in a segment that acknowledges `ack` there. No view or deadline depends on it.
+    /// Subflow `i` has advertised a window, in a segment that acknowledges `ack` there. No view or deadline depends on it.
     #[inline]
     pub(super) fn note_told(&mut self, i: usize, ack: Seq, window: Bytes) {
         self.list[i].iter_mut().for_each(|subflow| subflow.note_told(ack, window));

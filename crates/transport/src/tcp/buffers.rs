@@ -234,7 +234,7 @@ pub struct AdvertisedWindow<P> {
     settled: Option<Bytes>,
     /// Shift of its unit, where it moves in units.
     scale: Option<u8>,
-    /// The next segment tells the window as it is, whatever is read meanwhile.
+    /// The next segment advertises the window as it is, whatever is read meanwhile.
     told: bool,
 }
 
@@ -468,7 +468,7 @@ mod tests {
     }
 
     /// In a capture of Linux 6.18 11 segments were read in the first round trip, for which the buffer was large enough, and 21 in the
-    /// next. The connection told 168,576 bytes, and the first subflow went on to acknowledge each segment until its window could have
+    /// next. The connection advertised 168,576 bytes, and the first subflow went on to acknowledge each segment until its window could have
     /// been 187 kB. A second subflow knows neither.
     #[test]
     fn a_subflow_grows_from_where_it_grew_last() {

@@ -174,7 +174,7 @@ impl MptcpConnection {
         self.sizes.complete(packet, window);
     }
 
-    /// Where it matters what each subflow has told the peer, notes this window.
+    /// Where it matters which window each subflow has advertised, notes this one.
     #[inline]
     pub(super) fn note_told(&mut self, i: usize, window: Bytes, packet: &Packet) {
         if self.receive.is_by_subflow()

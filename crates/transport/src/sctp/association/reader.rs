@@ -104,7 +104,7 @@ impl Association {
         if window < unread { free.min(Bytes(1)) } else { window }
     }
 
-    /// SACKs tell the window from before data is read.
+    /// SACKs advertise the window from before data is read.
     fn tells_early(&self) -> bool {
         self.config.sack.eager == EagerSack::WithDepartures
     }
