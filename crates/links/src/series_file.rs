@@ -330,7 +330,7 @@ impl<'a> Reader<'a> {
                         self.columns()
                     )
                 };
-                Err(self.fault("file", line, &format!("found {width} columns where 2 are expected"), help))
+                Err(self.fault("file", line, &format!("number of columns: found {width}; expected 2"), help))
             }
         }
     }
@@ -375,7 +375,7 @@ impl<'a> Reader<'a> {
         for (line, cells) in lines(&self.sheet.text).skip(header) {
             if cells.len() != self.sheet.width {
                 let message =
-                    format!("found {} columns where {} are expected", cells.len(), self.sheet.width);
+                    format!("number of columns: found {}; expected {}", cells.len(), self.sheet.width);
                 return Err(self.fault("file", line, &message, self.form().into()));
             }
             let time = self.time(cells[self.time]).map_err(|(m, help)| self.fault("file", line, &m, help))?;

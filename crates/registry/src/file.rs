@@ -140,7 +140,7 @@ pub fn rows<R>(
         let read = if found.len() == columns {
             row(&found, rows.last())
         } else {
-            Err(format!("found {} columns where {columns} are expected", found.len()))
+            Err(format!("number of columns: found {}; expected {columns}", found.len()))
         };
         rows.push(read.map_err(|message| FileError { line: index + 1, message })?);
     }
@@ -189,7 +189,7 @@ mod tests {
     fn what_is_wrong_has_its_line() {
         for (text, line, message) in [
             ("# nothing\n", 0, "no lines"),
-            ("0\n\n1 2", 3, "found 2 columns where 1"),
+            ("0\n\n1 2", 3, "number of columns: found 2; expected 1"),
             ("later", 1, "not a time"),
             ("-1", 1, "negative"),
         ] {

@@ -289,7 +289,7 @@ fn files_are_found_beside_the_scenario_and_their_mistakes_have_a_line() {
         ),
         ("series", b"0 1Mbit/s\n-1 2Mbit/s\n", ":2: found the time -1, which is negative", "times rising"),
         ("series", b"0 1Mbit/s\n1 -2\n", ":2: found -2, which is negative", "times rising"),
-        ("series", b"0\n", ":1: found 1 columns where 2", "a time and a value"),
+        ("series", b"0\n", ":1: number of columns: found 1; expected 2", "a time and a value"),
         ("series", b"0 1e6\n", ":1: found \"1e6\" without a unit", "unit = \"Mbit/s\""),
         (
             "series",
