@@ -165,7 +165,7 @@ bench: count
 # Random whole scenarios, with debug assertions and overflow checks: make storm ARGS="1 1000" runs those of seeds 1 to 1000.
 # Scenarios that fail are written to results/storm.
 storm:
-	cargo run --profile storm --locked --quiet -p storm -- $(ARGS)
+	ulimit -v 16000000; cargo run --profile storm --locked --quiet -p storm -- $(ARGS)
 
 # Faults of the disk under a study, an hour of them; ROPEWALK_SEED=N for others.
 storm-disk: build

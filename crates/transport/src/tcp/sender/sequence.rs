@@ -169,7 +169,9 @@ impl SendSequence {
         debug_assert!(self.mapped && !data.is_empty(), "{data:?} for {self:?}");
         self.fragments = true;
         self.end = Seq(self.end.0 + data.len());
-        let (most, untouched) = (LARGEST_BUFFER / self.mss * self.mss, self.unsent.len() > 1 || !self.begun);
+        // A segment at least, though it may be larger than a buffer.
+        let most = (LARGEST_BUFFER / self.mss).max(1) * self.mss;
+        let untouched = self.unsent.len() > 1 || !self.begun;
         let mut rest = data;
         if let Some(last) = self.unsent.back_mut().filter(|last| untouched && last.end == data.start) {
             let fits = Bytes(most.saturating_sub(last.len()).min(data.len()));
