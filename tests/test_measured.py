@@ -58,7 +58,7 @@ MISREAD = [
     (None, PLAIN, "0,22.5\n", '22.5" without a unit', 'unit = "ms"'),
     (PLAIN, None, "1714564800,3Mbit/s\n", "a time of a clock, but the run ends at 20s", 'origin = "first"'),
     (None, PLAIN.replace(" }", ', column = "rtt_ms" }'), TABLE, "round-trip times", "rtt = true"),
-    (PLAIN, None, TABLE, "found 3 columns", "throughput_mbps"),
+    (PLAIN, None, TABLE, "number of columns: found 3", "throughput_mbps"),
     (
         PLAIN.replace(" }", ', column = "rate" }'),
         None,

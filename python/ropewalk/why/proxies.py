@@ -160,7 +160,9 @@ def _led_to(proxy: Proxy, flow: Flow) -> tuple[Setting, ...] | None:
     for route, stations in zip(flow.routes, flow.stations, strict=True):
         if proxy.node in stations:
             continue
-        if len(route) > 1 or not route[0].key.startswith("path.") or flow.via == route[0].path:
+        # `via` must touch the node that sends the data, which would no longer be the end of this path.
+        leaves = flow.via == route[0].path and route[0].name.endswith(".down")
+        if len(route) > 1 or not route[0].key.startswith("path.") or leaves:
             return None
         found.append((f"path.{route[0].path}.to", proxy.node))
     return tuple(found)
