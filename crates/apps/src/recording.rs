@@ -59,7 +59,7 @@ mod tests {
             ("1 40 up\n0.5 40 up", 2, "before the line above"),
             ("1 0 up", 1, "1 to 2^30"),
             ("1 40 left", 1, "up, down"),
-            ("1 40", 1, "3 are expected"),
+            ("1 40", 1, "expected 3"),
             ("", 0, "no lines"),
         ] {
             let error = NamedFile::read("x", text, MESSAGES).unwrap_err();
