@@ -1,6 +1,6 @@
 //! Invariants of the results of every scenario.
 
-use scenario::model::{Flow, Scenario, Strip};
+use scenario::model::{Scenario, Strip, Transport};
 use trace::{Data, Table};
 use units::Bytes;
 
@@ -135,11 +135,11 @@ fn flow(scenario: &Scenario, tables: &[Table], row: Row<'_>) -> Verdict {
         "the handshake was not answered",
         "the shutdown was not answered",
     ];
-    let reset = failure == "reset by the peer";
+    let reset = ["reset by the peer", "aborted by the peer"].contains(&failure.as_str());
     let torn = begins_to_strip(scenario) && is_torn(tables, row)
         || delivered == 0 && has_legs(tables, row)
         || lost_its_subflows(row)
-        || scenario.flows.iter().any(gives_up_soon);
+        || ends(scenario).any(gives_up_soon);
     // The others carry the data of one that is never established.
     let spare = failure == "no answer to the SYN" && has_connections(tables, row);
     let gave_up = unanswered.contains(&failure.as_str()) || is_cut_short(scenario) || reset && torn || spare;
@@ -261,9 +261,15 @@ fn lost_its_subflows(flow: Row<'_>) -> bool {
     flow.word("transport") == "mptcp" && flow.count("retransmitted_segments") > 0
 }
 
-/// The server gives up when its FIN has been lost a few times, and resets a client that has all data and waits for it.
-fn gives_up_soon(flow: &Flow) -> bool {
-    flow.transport.tcp.timers.retries <= 4
+/// The server, or a proxy, gives up when its FIN has been lost a few times, and resets a client that has all data and waits for it.
+fn gives_up_soon(end: &Transport) -> bool {
+    end.tcp.timers.retries <= 4
+}
+
+/// Transports of flows, and of the ends in proxies.
+fn ends(scenario: &Scenario) -> impl Iterator<Item = &Transport> {
+    let proxies = scenario.proxies.iter().flat_map(|proxy| [&proxy.client, &proxy.server]);
+    scenario.flows.iter().map(|flow| &flow.transport).chain(proxies).map(|transport| &**transport)
 }
 
 /// The flow had more than one connection.
