@@ -5,18 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ropewalk.facts import quantity
-from ropewalk.why.models import is_lossy, without_losses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ropewalk.facts import Facts, Flow, Way
     from ropewalk.why.model import Setting
-
-
-def without_loss(ways: Iterable[Way]) -> tuple[Setting, ...]:
-    """Link directions without the losses of their models."""
-    return tuple(setting for way in ways if is_lossy(way) for setting in without_losses(way))
 
 
 def as_wide_as_data(facts: Facts, flow: Flow) -> tuple[Setting, ...]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from ropewalk.facts import COUPLED, kind, quantity
-from ropewalk.why.acks import as_wide_as_data, queued_fairly, without_loss
+from ropewalk.why.acks import as_wide_as_data, queued_fairly
 from ropewalk.why.joins import IN_KERNEL, around_middleboxes, backups, endpoints, no_backups, one_path
-from ropewalk.why.models import is_lossy
+from ropewalk.why.models import is_lossy, lossless
 from ropewalk.why.outages import joined_at_once, late, losses_later, sooner, without_outages
 from ropewalk.why.proxies import correct, leaving, left_out, of_sender, without_crashes, without_limits
 from ropewalk.why.reordering import in_order, tolerant
@@ -368,7 +368,7 @@ def single_paths(case: Case) -> Iterator[Settings]:
 def _no_loss(case: Case) -> Iterator[Settings]:
     later = losses_later(case.facts)
     if later or any(map(is_lossy, case.flow.data)):
-        links = without_loss((*case.flow.data, *case.flow.acks))
+        links = lossless((*case.flow.data, *case.flow.acks))
         yield (*links, *((f"event.{number}.set.loss", "none") for number in later))
 
 
@@ -456,7 +456,7 @@ def _queued(case: Case, queues: Mapping[str, str | None], later: Mapping[str, st
 
 def _no_lost_acks(case: Case) -> Iterator[Settings]:
     if case.acks_lost:
-        yield without_loss(case.flow.acks)
+        yield lossless(case.flow.acks)
 
 
 def _wide_acks(case: Case) -> Iterator[Settings]:

@@ -9,7 +9,7 @@ from ropewalk.facts import kind, quantity
 from ropewalk.scenario import toml_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ropewalk.facts import Way
     from ropewalk.why.model import Setting
@@ -80,6 +80,11 @@ def is_lossy(way: Way) -> bool:
         kind(model) != "none" and (model not in faded or _fades_alone(model) is not None)
         for model in models(way, "loss")
     )
+
+
+def lossless(ways: Iterable[Way]) -> tuple[Setting, ...]:
+    """Directions without what their models lose outside of fades."""
+    return tuple(setting for way in ways if is_lossy(way) for setting in without_losses(way))
 
 
 def without_fades(way: Way) -> tuple[Setting, ...]:
