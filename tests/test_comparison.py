@@ -17,8 +17,10 @@ from ropewalk import _core
 from ropewalk.both_ways import hint
 from ropewalk.comparison import OPEN, OUTSIDE, WITHIN, cells, compare, rows
 from ropewalk.kernel_memory import differing
+from ropewalk.kernel_runs import ATTEMPTS, on_kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from conftest import Ropewalk
@@ -85,6 +87,49 @@ def test_drops_that_the_kernel_has_not_are_outside() -> None:
         one for one in rows(kernel, results([1e6] * 2, [5, 5], [1.0] * 2)) if one.quantity == "drops_queue"
     ]
     assert (row.verdict, row.difference, cells(row)[2:4]) == (OUTSIDE, None, ["0", "5"])
+
+
+class Busy:
+    """A machine on which some seeds are late at first: the simulator in place of the kernel."""
+
+    def __init__(self, scenario: rw.Scenario, late: dict[int, int]) -> None:
+        self.scenario = scenario
+        self.late = late
+        self.duration_s = scenario.duration_s
+
+    def run(self, seeds: list[int], *, backend: str, simulated: Callable[[float], object] | None) -> Results:
+        [seed] = seeds
+        assert backend == "linux"
+        if simulated is not None:
+            simulated(1.0)
+        if self.late.get(seed, 0):
+            self.late[seed] -= 1
+            raise rw.RunFailed(f"seed {seed}: not exact enough: packets were late")
+        return self.scenario.run(seeds)
+
+
+def test_a_late_seed_runs_again_and_costs_no_other(short: Path) -> None:
+    scenario = rw.Scenario.load(short)
+    told: list[float] = []
+    late = {3: ATTEMPTS - 1, 7: ATTEMPTS}
+    busy = cast("rw.Scenario", Busy(scenario, late))
+    found, left_out = on_kernel(busy, [2, 3, 7, 5], told.append)
+    assert late == {3: 0, 7: 0}
+    assert [one.seed for one in left_out] == [7]
+    assert "late" in left_out[0].message
+    together = scenario.run([2, 3, 5])
+    assert found.origin.seeds == [2, 3, 5]
+    assert found.origin.totals.packet_hops == together.origin.totals.packet_hops
+    for name, table in together.tables.items():
+        assert found.tables[name].equals(table), name
+    assert told == [1.0, *[5.0] * ATTEMPTS, *[9.0] * ATTEMPTS, 13.0]
+
+
+def test_a_machine_that_was_never_exact_enough_is_told_at_once(short: Path) -> None:
+    late = dict.fromkeys((1, 2), ATTEMPTS)
+    with pytest.raises(rw.RunFailed, match="seed 1: not exact enough"):
+        on_kernel(cast("rw.Scenario", Busy(rw.Scenario.load(short), late)), [1, 2])
+    assert late[2] == ATTEMPTS
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Prints what captures cost: writing beside the simulation, reading in packets per CPU second, memory.
 
-Ratios of figures of one run of this script depend little on how fast the machine is.
+Writing also for each shipped scenario. Ratios of figures of one run of this script depend little on
+how fast the machine is.
 """
 
 import multiprocessing
@@ -18,9 +19,8 @@ LENGTHS = (8, 64)
 TURNS = 9
 
 
-def simulated(seconds: int, order: rw.Capture) -> tuple[float, float]:
+def simulated(scenario: rw.Scenario, order: rw.Capture) -> tuple[float, float]:
     """CPU seconds of a run without and with a capture in a new file: the quickest of a few."""
-    scenario = rw.Scenario.load(SCENARIO, [("duration", f"{seconds}s")])
     spent = []
     for _ in range(TURNS):
         order.files([1])[1].unlink(missing_ok=True)
@@ -68,11 +68,25 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for seconds in LENGTHS:
             order = rw.Capture(folder)
-            plain, written = simulated(seconds, order)
+            scenario = rw.Scenario.load(SCENARIO, [("duration", f"{seconds}s")])
+            plain, written = simulated(scenario, order)
             packets, spent, memory = measured(order.files([1])[1])
             print(
                 f"{SCENARIO.stem + f', {seconds} s':<20} {packets:>12,} {written / plain - 1.0:>17.2f} "
                 f"{packets / spent / 1e6:>16.2f} {memory / 1e6:>8.1f}",
+                flush=True,
+            )
+        print(f"\n{'captures of':<30} {'simulate, s':>12} {'write / simulate':>17} {'MB':>8}")
+        for file in sorted((ROOT / "scenarios").glob("*.toml")):
+            scenario = rw.Scenario.load(file)
+            try:
+                plain, written = simulated(scenario, order)
+            except ValueError as refused:
+                print(f"{file.stem:<30} {str(refused).splitlines()[0]}")
+                continue
+            size = order.files([1])[1].stat().st_size
+            print(
+                f"{file.stem:<30} {plain:>12.4f} {written / plain - 1.0:>17.2f} {size / 1e6:>8.1f}",
                 flush=True,
             )
 

@@ -39,7 +39,6 @@ SEEDS = {
     "k16": 16,
 }
 """Replications; others have three. Divided goodputs need most, then drops in few episodes and losses."""
-ATTEMPTS = 4
 CAUSES = ROOT / "validation" / "kernel-causes.json"
 """Causes of differences by scenario, flow or link, and quantity; one without is called unexplained."""
 
@@ -68,15 +67,10 @@ COUPLING = {"uncoupled": (1.8, 2.1), "coupled": (0.85, 1.15)}
 
 def one(name: str) -> dict[str, Any]:
     """Runs one scenario on both."""
-    scenario = rw.Scenario.load(SCENARIOS / f"{name}.toml")
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            return compare(scenario, SEEDS.get(name, 3)).to_dict()
-        except rw.RunFailed as error:
-            if attempt == ATTEMPTS or "not exact enough" not in str(error):
-                raise
-            sys.stdout.write(f"{name}: {error}; once more\n")
-    raise AssertionError(name)
+    found = compare(rw.Scenario.load(SCENARIOS / f"{name}.toml"), SEEDS.get(name, 3))
+    if left_out := found.missing():
+        raise rw.RunFailed(f"{name}: {left_out}")
+    return found.to_dict()
 
 
 def record(names: tuple[str, ...]) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import ropewalk as rw
+from ropewalk.kernel_runs import on_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from ropewalk.results import Results
 
 Sets = list[tuple[str, str]]
-ATTEMPTS = 4
-"""Runs of a case that was not exact enough."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ def record(cases: dict[str, Case], scenario: Path, to: Path, *, at_once: int = 1
     missing = [name for name in cases if "kernel" not in found.get(name, {})]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(at_once, mp_context=context) as pool:
-        running = {pool.submit(on_kernel, scenario, cases[name]): name for name in missing}
+        running = {pool.submit(judged, scenario, cases[name]): name for name in missing}
         for future in as_completed(running):
             name = running[future]
             if error := future.exception():
@@ -53,18 +52,14 @@ def record(cases: dict[str, Case], scenario: Path, to: Path, *, at_once: int = 1
     write(found, cases, to)
 
 
-def on_kernel(scenario: Path, case: Case) -> dict[str, Any]:
+def judged(scenario: Path, case: Case) -> dict[str, Any]:
     """Figures on the kernel, and the largest 99th percentile of lateness of its runs."""
-    for attempt in range(1, ATTEMPTS + 1):
-        try:
-            results = rw.Scenario.load(scenario, case.sets).run(case.seeds, backend="linux")
-        except rw.RunFailed as error:
-            if attempt == ATTEMPTS or "not exact enough" not in str(error):
-                raise
-        else:
-            late = max(one.p99_s for one in results.accuracies)
-            return {"kernel": case.figures(results), "late_s": late}
-    raise AssertionError(case)
+    loaded = rw.Scenario.load(scenario, case.sets)
+    results, left_out = on_kernel(loaded, list(range(1, case.seeds + 1)))
+    if left_out:
+        raise rw.RunFailed(left_out[0].message)
+    late = max(one.p99_s for one in results.accuracies)
+    return {"kernel": case.figures(results), "late_s": late}
 
 
 def write(found: dict[str, Any], cases: dict[str, Case], to: Path) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from ropewalk import arguments, visible
 from ropewalk.disk import write_whole
 from ropewalk.jitter import jittered
+from ropewalk.kernel_runs import ATTEMPTS, LeftOut, on_kernel
 from ropewalk.statistics import Estimate, estimate, paired
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ class Comparison:
     """The simulated runs of the same seeds."""
     rows: list[Compared]
     """One for each figure that both have."""
+    left_out: list[LeftOut] = field(default_factory=list)
+    """Seeds without an exact run on the kernel; `rows` do not have them."""
 
     @property
     def outside(self) -> list[Compared]:
@@ -95,10 +98,18 @@ class Comparison:
         return {
             "scenario": origin.scenario.name,
             "seeds": origin.seeds,
+            "left_out": [asdict(one) for one in self.left_out],
             "model_version": origin.model_version,
             "accuracy": [asdict(one) for one in self.kernel.accuracies],
             "rows": [asdict(row) for row in self.rows],
         }
+
+    def missing(self) -> str:
+        """Which seeds the figures do not have, and why; empty if they have all."""
+        if not self.left_out:
+            return ""
+        seeds = ", ".join(str(one.seed) for one in self.left_out)
+        return f"left out after {ATTEMPTS} runs that were not exact enough: seed {seeds}"
 
     def write(self, directory: str | PathLike[str]) -> None:
         """Writes the results of both, a page with plots of the goodput over time, and `comparison.json`.
@@ -115,6 +126,8 @@ class Comparison:
         figures = goodput(self, out)
         title = visible.markdown(self.kernel.origin.scenario.name)
         text = [f"# {title}: simulator and kernel", "", *markdown(self.rows), ""]
+        if left_out := self.missing():
+            text += [visible.markdown(left_out), ""]
         text += [f"![Goodput of {flow} over time]({name})" for flow, name in figures]
         write_whole(out / PAGE, ("\n".join(text) + "\n").encode(), lasting=False)
         found = json.dumps(self.to_dict(), indent=2) + "\n"
@@ -130,6 +143,8 @@ def compare(
 ) -> Comparison:
     """Runs `scenario` on the kernel and on the simulator under the same seeds.
 
+    A run on the kernel that was not exact enough is repeated twice; then its seed is left out.
+
     Args:
         scenario: what both run.
         seeds: as of `Scenario.run`.
@@ -139,18 +154,20 @@ def compare(
 
     Raises:
         ScenarioError: the kernel or the simulator cannot run it.
-        RunFailed: the kernel is not permitted, or was not exact enough.
+        RunFailed: the kernel is not permitted, a command failed, or no run was exact enough.
     """
-    from ropewalk.scenario import Scenario
+    from ropewalk.scenario import Scenario, choose_seeds
 
     arguments.instance("scenario", "a ropewalk.Scenario", Scenario, scenario)
     if not exact:
         scenario = jittered(scenario)
     # Before the kernel takes its time.
     scenario.check_backend("simulator")
-    kernel = scenario.run(seeds, backend="linux", simulated=simulated)
+    kernel, left_out = on_kernel(
+        scenario, choose_seeds(scenario.seeds if seeds is None else seeds), simulated
+    )
     simulator = scenario.run(kernel.origin.seeds)
-    return Comparison(kernel, simulator, rows(kernel, simulator))
+    return Comparison(kernel, simulator, rows(kernel, simulator), left_out)
 
 
 def rows(kernel: Results, simulator: Results) -> list[Compared]:

@@ -150,7 +150,8 @@ def compare(
 
     Both have the same seeds. Goodput and completion time may differ by 10 %, shares and round-trip times by
     25 %; drops and retransmissions may be 25 % outside the range of the kernel's runs. With --out DIR also a
-    page with the goodput of both over time. Exit code 1: a figure is outside.
+    page with the goodput of both over time. A run on the kernel that was not exact enough is repeated
+    twice, then its seed is left out. Exit code 1: a figure is outside.
     """
     with reported():
         permitted()
@@ -166,6 +167,8 @@ def compare(
         if out is not None:
             found.write(out)
         _show(found, as_json=as_json)
+        if left_out := found.missing():
+            complain(f"{left_out}\n  fix: end other work on this machine, or lower the rates")
         if hint := differing(scenario, of_this_kernel()):
             complain(hint)
         if hint := both_ways.hint(scenario):
