@@ -26,7 +26,7 @@ class LeftOut:
 
     seed: int
     message: str
-    """What the last of its runs said."""
+    """The message of its last run."""
 
 
 def on_kernel(
