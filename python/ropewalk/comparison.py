@@ -105,7 +105,7 @@ class Comparison:
         }
 
     def missing(self) -> str:
-        """Which seeds the figures do not have, and why; empty if they have all."""
+        """The seeds that the figures do not have, and the reason; empty if they have all."""
         if not self.left_out:
             return ""
         seeds = ", ".join(str(one.seed) for one in self.left_out)
