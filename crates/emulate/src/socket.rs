@@ -81,6 +81,9 @@ fn configured(plan: &FlowPlan, mptcp: bool) -> Result<Socket, Fault> {
     if let Some(size) = plan.sockets.receive_buffer {
         fix_receive_buffer(&socket, size as usize)?;
     }
+    if let Some(size) = plan.sockets.send_buffer {
+        fix_send_buffer(&socket, size as usize)?;
+    }
     socket.set_tcp_nodelay(plan.sockets.no_delay).map_err(&failed)?;
     Ok(socket)
 }
@@ -92,12 +95,27 @@ fn fix_receive_buffer(socket: &Socket, size: usize) -> Result<(), Fault> {
         socket.set_recv_buffer_size(size).map_err(&failed)?;
     }
     let found = socket.recv_buffer_size().map_err(&failed)?;
-    if found == 2 * size {
+    granted("SO_RCVBUF", size, found, "run as root, raise net.core.rmem_max, or set a smaller receive_buffer")
+}
+
+/// Sets `SO_SNDBUF`, which the kernel doubles: beyond `net.core.wmem_max` only with the right to.
+fn fix_send_buffer(socket: &Socket, size: usize) -> Result<(), Fault> {
+    let failed = Fault::io("SO_SNDBUF");
+    if setsockopt(socket, SndBufForce, &size).is_err() {
+        socket.set_send_buffer_size(size).map_err(&failed)?;
+    }
+    let found = socket.send_buffer_size().map_err(&failed)?;
+    granted("SO_SNDBUF", size, found, "run as root, raise net.core.wmem_max, or set a smaller send_buffer")
+}
+
+/// The kernel says that a buffer has `found` bytes.
+fn granted(option: &str, wanted: usize, found: usize, help: &str) -> Result<(), Fault> {
+    if found == 2 * wanted {
         return Ok(());
     }
     Err(Fault {
-        message: format!("SO_RCVBUF: {size} bytes were wanted, and {} are permitted", found / 2),
-        help: "run as root, raise net.core.rmem_max, or set a smaller receive_buffer".into(),
+        message: format!("{option}: {wanted} bytes were wanted, and {} are permitted", found / 2),
+        help: help.into(),
     })
 }
 

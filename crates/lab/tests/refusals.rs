@@ -104,7 +104,8 @@ fn values_of_another_size_or_kind() {
         ("idle_restart = \"initial\"", "halving"),
         ("pacing = true", "false"),
         ("receive_counts = \"payload\"", "subflow-memory"),
-        ("send_buffer = \"1MB\"", "expand"),
+        ("send_buffer = \"auto\"", "expand"),
+        ("send_buffer = \"4kB\"", "4608B"),
         ("ecn = true", "false"),
         ("rto_min = \"1s\"", "200ms"),
     ] {

@@ -3,7 +3,8 @@
 //! full segment carries 1432 bytes.
 
 use testkit::{Talk, setups};
-use transport::config::TcpConfig;
+use transport::config::{SendBuffer, TcpConfig};
+use units::Bytes;
 
 fn client(scheduler: &str, tcp: &TcpConfig) -> Talk {
     let (client, _) = setups::mptcp_pair(tcp, &setups::mptcp(), "newreno", scheduler, 2);
@@ -156,4 +157,29 @@ fn sttf_places_a_queue_anew() {
          360  < [1] . ack s12 dack s13
          360  > [1] . s12..s24 dsn s18",
     );
+}
+
+/// SO_SNDBUF holds for each subflow as for the connection: the kernel's scheduler gives the only subflow all that was written, and
+/// nothing is left for the one that joins.
+#[test]
+fn a_fixed_send_buffer_queues_on_a_subflow_what_the_connection_holds() {
+    let config = setups::tcp().with(|c| c.buffers.send_buffer = SendBuffer::Fixed(Bytes(1_000_000)));
+    let mut talk = client("minratio", &config);
+    talk.play(&format!(
+        "  0  open
+           0  > S 0..1 capable
+         100  < S. 0..1 ack 1 capable win {WIDE}
+         100  > . ack 1 capable
+         100  write s100
+         100  > . s0..s1 capable dsn 1
+         100  > . s1..s10 dsn s1
+         200  < . ack s10 dack s10
+         200  > . s10..s21 dsn s10
+         200  > [1] S 0..1 join
+         240  < [1] S. 0..1 ack 1 join win {WIDE}
+         240  > [1] . ack 1 join
+         280  < [1] . ack 1 dack s10
+         290  write s1
+         290  > [1] . s0..s1 dsn s100"
+    ));
 }

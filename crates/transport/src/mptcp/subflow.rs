@@ -18,7 +18,7 @@ use super::negotiation::Negotiation;
 use super::option::{MptcpOption, ResetReason};
 use super::receive_side::ReceiveSide;
 use crate::address::AddressPair;
-use crate::config::{ReceiveCounts, SendBuffer, TcpConfig};
+use crate::config::{ReceiveCounts, TcpConfig};
 use crate::convert::ConvertMessage;
 use crate::packet::Packet;
 use crate::seq::{Dsn, Seq};
@@ -27,7 +27,7 @@ use crate::tcp::endpoint::{Endpoint, Input, Offer, Written};
 use crate::tcp::ranges::Range;
 use crate::tcp::receiver::Received;
 use crate::tcp::segment::TcpSegment;
-use crate::tcp::send_buffer::{ExpandedBuffer, queue_memory, send_buffer, send_buffer_for};
+use crate::tcp::send_buffer::{ExpandedBuffer, send_buffer};
 use crate::tcp::sender::{Expired, Sender};
 
 /// Consecutive segments without new data after which data that the subflow holds back is released.
@@ -244,12 +244,8 @@ impl Subflow {
         view.carried = false;
         if let Some(needs) = needs {
             view.latest_rtt = view.srtt.map(|_| sender.rtt().latest());
-            view.held = queue_memory(tcp, sender);
             view.send_window = sender.send_window();
-            view.send_buffer = match tcp.buffers.send_buffer {
-                SendBuffer::Expand { .. } => self.expanded_send_buffer(tcp),
-                SendBuffer::Fixed(_) | SendBuffer::Auto { .. } => send_buffer_for(view.cwnd),
-            };
+            (view.held, view.send_buffer) = self.queue(tcp, needs.fragments);
             view.pacing_rate = if needs.pacing { sender.pacing_rate_estimate() } else { None };
             view.open = sender.is_open();
         }

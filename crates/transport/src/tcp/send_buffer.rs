@@ -84,13 +84,10 @@ fn expanded_for(config: &TcpConfig, windows: u64, segments: u64) -> u64 {
     windows * segment_memory(config) * segments.max(10)
 }
 
-/// Memory that the queue of a subflow takes of its send buffer (`sk_wmem_queued`): payload, and where the buffer expands the overhead of
-/// the socket buffers (skb) that hold it.
+/// Memory that the queue of a subflow takes of its send buffer (`sk_wmem_queued`): payload and the overhead of the socket buffers
+/// (skb) that hold it.
 pub fn queue_memory(config: &TcpConfig, sender: &Sender) -> Bytes {
     let (unacked, unsent) = (sender.unacked(), sender.unsent());
-    if !matches!(config.buffers.send_buffer, SendBuffer::Expand { .. }) {
-        return Bytes(unacked);
-    }
     let skbs = skbs(unacked - unsent, unsent, sender.mss().max(1), sender.pacing_rate_estimate());
     Bytes(unacked + skbs * skb_overhead(config))
 }

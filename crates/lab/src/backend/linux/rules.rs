@@ -160,5 +160,6 @@ pub(super) const PACING: Rule = rule("transport.pacing", "false; bbr paces itsel
 pub(super) const QUANTUM_RULE: Rule = rule("transport.quantum_rule", "\"linux\"");
 pub(super) const RECEIVE_COUNTS: Rule =
     rule("transport.receive_counts", "\"memory\" or \"subflow-memory\"").as_in("subflow-memory");
-pub(super) const SEND_BUFFER: Rule = rule("transport.send_buffer", "\"expand\"");
+pub(super) const SEND_BUFFER: Rule =
+    rule("transport.send_buffer", "\"expand\", or from \"4608B\" on where no commands run").as_in("expand");
 pub(super) const UNSENT_LIMIT: Rule = rule("transport.unsent_limit", "\"unlimited\"");

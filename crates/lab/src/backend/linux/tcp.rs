@@ -26,6 +26,8 @@ const HEADER: Bytes = Bytes(40);
 /// The timestamps option with its padding, which the kernel takes off the MSS.
 const TIMESTAMPS: u64 = 12;
 
+/// The least send buffer of a socket (`SOCK_MIN_SNDBUF`).
+const LEAST_SEND_BUFFER: Bytes = Bytes(4608);
 /// Sizes of a segment that the kernel takes.
 const MSS: RangeInclusive<u64> = 536..=8948;
 
@@ -44,6 +46,7 @@ pub(super) struct Shared {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Own {
     pub(super) receive_buffer: Option<u32>,
+    pub(super) send_buffer: Option<u32>,
     pub(super) no_delay: bool,
 }
 
@@ -81,11 +84,10 @@ pub(super) fn settings(part: Part, tcp: &TcpConfig, refused: &mut Refusals) -> (
     refused.unless(minshall || !nagle, part, rules::NAGLE);
     refused.unless(!pacing, part, rules::PACING);
     refused.unless(quantum_rule == QuantumRule::Linux, part, rules::QUANTUM_RULE);
-    let (receive_buffer, sizes) = buffer_sizes(part, *buffers, refused);
-    settings.extend(sizes);
+    let (receive_buffer, send_buffer) = buffer_sizes(part, *buffers, &mut settings, refused);
     let options = if timestamps { TIMESTAMPS } else { 0 };
     let mtu = u32::try_from(mss.0 + HEADER.0 + options).unwrap_or(u32::MAX);
-    (Shared { settings, mtu, overhead }, Own { receive_buffer, no_delay: !nagle })
+    (Shared { settings, mtu, overhead }, Own { receive_buffer, send_buffer, no_delay: !nagle })
 }
 
 fn in_flight(part: Part, window: WindowConfig, refused: &mut Refusals) -> [(&'static str, String); 1] {
@@ -158,12 +160,13 @@ fn repair(part: Part, recovery: RecoveryConfig, refused: &mut Refusals) {
     refused.unless(loss_means == LossMeans::Congestion, part, rules::LOSS_MEANS);
 }
 
-/// `SO_RCVBUF`, if the receive buffer is fixed, and the sizes between which the kernel chooses otherwise.
+/// `SO_RCVBUF` and `SO_SNDBUF` of buffers that are fixed, and the sizes between which the kernel chooses otherwise.
 fn buffer_sizes(
     part: Part,
     buffers: BufferConfig,
+    settings: &mut Vec<(&'static str, String)>,
     refused: &mut Refusals,
-) -> (Option<u32>, [(&'static str, String); 2]) {
+) -> (Option<u32>, Option<u32>) {
     // The running kernel decides how much memory a segment takes; the value of the scenario is for the simulator.
     let BufferConfig {
         receive_buffer,
@@ -175,20 +178,26 @@ fn buffer_sizes(
     } = buffers;
     refused.unless(receive_counts.is_memory(), part, rules::RECEIVE_COUNTS);
     refused.unless(unsent_limit == Bytes::MAX, part, rules::UNSENT_LIMIT);
-    let send_max = match send_buffer {
-        SendBuffer::Expand { max, connection: ConnectionBuffer::Sum } => max,
-        _ => {
+    let of_socket = |size: u64| u32::try_from(size).unwrap_or(i32::MAX as u32);
+    settings.push(("net/ipv4/tcp_rmem", format!("4096 {} {}", receive_buffer.0, receive_buffer_max.0)));
+    let send = match send_buffer {
+        // The kernel doubles the value, so that the buffer has the size of the scenario.
+        SendBuffer::Fixed(size) if size >= LEAST_SEND_BUFFER => Some(of_socket(size.0 / 2)),
+        SendBuffer::Fixed(_) => {
+            refused.add_with(part, rules::SEND_BUFFER, LEAST_SEND_BUFFER.to_string());
+            None
+        }
+        SendBuffer::Expand { max, connection: ConnectionBuffer::Sum } => {
+            settings.push(("net/ipv4/tcp_wmem", format!("4096 16384 {}", max.0.max(16384))));
+            None
+        }
+        SendBuffer::Auto { .. } | SendBuffer::Expand { .. } => {
             refused.add(part, rules::SEND_BUFFER);
-            Bytes::ZERO
+            None
         }
     };
-    let fixed = (receive_buffer == receive_buffer_max)
-        .then(|| u32::try_from(receive_buffer.0).unwrap_or(i32::MAX as u32));
-    let sizes = [
-        ("net/ipv4/tcp_rmem", format!("4096 {} {}", receive_buffer.0, receive_buffer_max.0)),
-        ("net/ipv4/tcp_wmem", format!("4096 16384 {}", send_max.0.max(16384))),
-    ];
-    (fixed, sizes)
+    let receive = (receive_buffer == receive_buffer_max).then(|| of_socket(receive_buffer.0));
+    (receive, send)
 }
 
 /// The keys behind a setting of which a namespace has the value `known` and a flow wants another, each with the known value.

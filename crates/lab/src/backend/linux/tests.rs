@@ -191,7 +191,9 @@ fn keys_without_counterpart_are_refused() {
             "the key that was set, and no other"
         );
     }
-    assert_eq!(add("send_buffer = \"1MB\"\n"), ["transport.send_buffer"]);
+    for size in ["\"auto\"", "\"1kB\""] {
+        assert_eq!(add(&format!("send_buffer = {size}\n")), ["transport.send_buffer"]);
+    }
     assert_eq!(add("path_manager = \"fullmesh\"\n"), ["transport.path_manager"]);
     assert_eq!(refused(&TEXT.replace("minratio", "blest")), ["transport.scheduler"]);
     assert_eq!(refused(&TEXT.replace("4Mbit/s", "400Mbit/s")), ["rate"; 4]);
@@ -207,6 +209,24 @@ fn keys_without_counterpart_are_refused() {
     assert_eq!(udp(", payload = \"2000B\""), ["transport.payload"]);
     let sctp = flow + "transport = { kind = \"sctp\", profile = \"freebsd\" }";
     assert_eq!(refused(&sctp), ["transport.kind", "transport.profile"]);
+}
+
+/// SO_SNDBUF, which the kernel doubles, holds for each socket; commands have sockets of their own.
+#[test]
+fn a_fixed_send_buffer_is_that_of_the_socket() {
+    let found = plan(&(TEXT.to_owned() + "send_buffer = \"1MiB\"\n"));
+    assert_eq!(found.flows[0].sockets.send_buffer, Some(512 << 10));
+    let expands = |plan: &Plan| plan.hosts[0].settings.iter().any(|(name, _)| *name == "net/ipv4/tcp_wmem");
+    assert!(!expands(&found), "another flow of the host may have a buffer that expands");
+    let commands = TEXT.replace(
+        "{ kind = \"bulk\", size = \"1MB\" }",
+        "{ kind = \"command\", client = \"a {server} {port}\", server = \"b {port}\" }",
+    );
+    assert_eq!(refused(&commands), [""; 0]);
+    assert_eq!(refused(&(commands + "send_buffer = \"1MiB\"\n")), ["transport.send_buffer"]);
+    let usual = plan(TEXT);
+    assert_eq!(usual.flows[0].sockets.send_buffer, None);
+    assert!(expands(&usual));
 }
 
 /// A kernel has one path manager, and one set of buffers.

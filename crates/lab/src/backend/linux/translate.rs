@@ -160,6 +160,7 @@ fn add_flow(plan: &mut Plan, (index, flow): (usize, &Flow), scenario: &Scenario,
             datagrams: udp.map(|udp| udp.payload.0),
             congestion: name.unwrap_or_default().into(),
             receive_buffer: own.receive_buffer,
+            send_buffer: own.send_buffer,
             no_delay: own.no_delay,
         },
         start: *start,
@@ -182,6 +183,8 @@ fn sockets(
             let name = tcp::congestion(congestion);
             refused.unless(name.is_some(), part, rules::CONGESTION);
             let (shared, own) = tcp::settings(part, config, refused);
+            let sets_own = own.send_buffer.is_none() || app.name() != apps::COMMAND;
+            refused.unless(sets_own, part, rules::SEND_BUFFER);
             Some((name, shared, own))
         }
         (_, None, Some(udp)) => {

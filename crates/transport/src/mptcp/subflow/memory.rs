@@ -3,8 +3,8 @@
 use units::Bytes;
 
 use super::{Join, Subflow};
-use crate::config::TcpConfig;
-use crate::tcp::send_buffer::CONNECTING_BUFFER;
+use crate::config::{SendBuffer, TcpConfig};
+use crate::tcp::send_buffer::{CONNECTING_BUFFER, queue_memory, send_buffer_for};
 
 impl Subflow {
     /// A segment of `len` bytes has brought something new, and the connection has a receive buffer of `size`: the window may
@@ -32,6 +32,19 @@ impl Subflow {
     /// The rest of the window that the last segment of this subflow told. Data of other subflows takes nothing of it.
     pub(in crate::mptcp) fn told_window(&self) -> Bytes {
         self.told.saturating_since(self.endpoint.receiver().next())
+    }
+
+    /// The content of its queue, and the size of its send buffer. In the kernel (`is_kernel`) a fixed one, SO_SNDBUF of the connection, holds
+    /// for each subflow (`sync_socket_options`).
+    pub(in crate::mptcp) fn queue(&self, tcp: &TcpConfig, is_kernel: bool) -> (Bytes, Bytes) {
+        let sender = self.sender();
+        match tcp.buffers.send_buffer {
+            SendBuffer::Expand { .. } => (queue_memory(tcp, sender), self.expanded_send_buffer(tcp)),
+            SendBuffer::Fixed(size) if is_kernel => (queue_memory(tcp, sender), size),
+            SendBuffer::Fixed(_) | SendBuffer::Auto { .. } => {
+                (Bytes(sender.unacked()), send_buffer_for(sender.cwnd()))
+            }
+        }
     }
 
     /// Its part of the send buffer of the connection: of a join the first size while it connects (the second value of tcp_wmem), and
