@@ -4,13 +4,13 @@
 //! which is the same with and without a capture.
 
 mod addresses;
+mod growing;
 mod kept;
 mod order;
 mod partial;
 mod ways;
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::io;
 use std::rc::Rc;
 
@@ -24,6 +24,7 @@ use wire::pcapng::{Direction, Interface, Writer};
 use wire::{Codec, EndSettings, Numbers};
 
 use addresses::Addresses;
+use growing::GrowingFile;
 use kept::KeptBytes;
 pub use order::CaptureOrder;
 pub(crate) use partial::Partial;
@@ -34,7 +35,7 @@ use ways::Ways;
 struct Capture {
     codec: Codec,
     place: Partial,
-    writer: Writer<File>,
+    writer: Writer<GrowingFile>,
     addresses: Addresses,
     ways: Ways,
     /// By link direction: the interface where it leaves, if it is captured.
@@ -77,7 +78,7 @@ impl CaptureFile {
             .collect();
         let comment = format!("{}, seed {seed}", scenario.name);
         let (place, to) = Partial::create(order.file(seed))?;
-        let writer = Writer::new(to, &comment, &blocks, order.snap())?;
+        let writer = Writer::new(GrowingFile::new(to), &comment, &blocks, order.snap())?;
         let addresses = Addresses::new(scenario);
         let flows = scenario.flows.iter().map(|flow| {
             let settings = addresses.settings(flow);
@@ -112,7 +113,7 @@ impl CaptureFile {
         if let Some((at, error)) = unwritable {
             return Err(CaptureError::Packet(at, error));
         }
-        let written = error.map_or(Ok(()), Err).and_then(|()| writer.finish(end).map(drop));
+        let written = error.map_or(Ok(()), Err).and_then(|()| writer.finish(end)?.finish());
         written.and_then(|()| place.keep()).map_err(CaptureError::File)
     }
 }
