@@ -154,7 +154,7 @@ pub struct SocketPlan {
     pub congestion: String,
     /// `SO_RCVBUF`; `None`: autotuned.
     pub receive_buffer: Option<u32>,
-    /// `SO_SNDBUF`, half of the memory that the kernel grants; `None`: it expands.
+    /// `SO_SNDBUF`, half of the size in the scenario, since the kernel doubles it; `None`: the buffer expands.
     pub send_buffer: Option<u32>,
     /// `TCP_NODELAY`.
     pub no_delay: bool,

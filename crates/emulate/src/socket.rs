@@ -95,7 +95,7 @@ fn fix_receive_buffer(socket: &Socket, size: usize) -> Result<(), Fault> {
         socket.set_recv_buffer_size(size).map_err(&failed)?;
     }
     let found = socket.recv_buffer_size().map_err(&failed)?;
-    granted("SO_RCVBUF", size, found, "run as root, raise net.core.rmem_max, or set a smaller receive_buffer")
+    granted("SO_RCVBUF", (size, found), "net.core.rmem_max", format!("a receive_buffer of {}B", found / 2))
 }
 
 /// Sets `SO_SNDBUF`, which the kernel doubles: beyond `net.core.wmem_max` only with the right to.
@@ -105,17 +105,23 @@ fn fix_send_buffer(socket: &Socket, size: usize) -> Result<(), Fault> {
         socket.set_send_buffer_size(size).map_err(&failed)?;
     }
     let found = socket.send_buffer_size().map_err(&failed)?;
-    granted("SO_SNDBUF", size, found, "run as root, raise net.core.wmem_max, or set a smaller send_buffer")
+    // The size of the scenario is the doubled one.
+    granted("SO_SNDBUF", (size, found), "net.core.wmem_max", format!("a send_buffer of {found}B"))
 }
 
 /// The kernel says that a buffer has `found` bytes.
-fn granted(option: &str, wanted: usize, found: usize, help: &str) -> Result<(), Fault> {
+fn granted(
+    option: &str,
+    (wanted, found): (usize, usize),
+    limit: &str,
+    permitted: String,
+) -> Result<(), Fault> {
     if found == 2 * wanted {
         return Ok(());
     }
     Err(Fault {
         message: format!("{option}: {wanted} bytes were wanted, and {} are permitted", found / 2),
-        help: help.into(),
+        help: format!("run as root, raise {limit}, or set {permitted}"),
     })
 }
 

@@ -58,13 +58,13 @@ pub struct SubflowView {
     pub inflight: Bytes,
     /// Bytes queued on the subflow and not yet sent.
     pub unsent: Bytes,
-    /// Bytes that the subflow's send buffer holds: sent and not acknowledged, and not yet sent. Only for a scheduler with
-    /// [`Needs`].
+    /// Bytes that the subflow's send buffer holds, payload or memory as its size counts: sent and not acknowledged, and not yet
+    /// sent. Only for a scheduler with [`Needs`].
     pub held: Bytes,
     /// The peer's window as this subflow knows it, counted from its own first unacknowledged byte. Only for a
     /// scheduler with [`Needs`].
     pub send_window: Bytes,
-    /// Size of its send buffer (choice D-32). Only for a scheduler with [`Needs`].
+    /// Size of its send buffer: fixed, expanded, or by choice D-32. Only for a scheduler with [`Needs`].
     pub send_buffer: Bytes,
     /// Rate at which the subflow would pace; `None` where it is unlimited or [`Needs::pacing`] is not set.
     pub pacing_rate: Option<BitsPerSecond>,

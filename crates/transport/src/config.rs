@@ -175,7 +175,7 @@ pub struct BufferConfig {
     pub receive_buffer_max: Bytes,
     /// Unit of the sizes of the receive buffer.
     pub receive_counts: ReceiveCounts,
-    /// Send buffer: fixed, or twice the congestion window up to a maximum.
+    /// Send buffer.
     pub send_buffer: SendBuffer,
     /// Bytes for headers in the memory of a segment, where the send buffer counts memory (MAX_TCP_HEADER of Linux).
     pub header_room: Bytes,
@@ -349,7 +349,7 @@ pub enum LossMeans {
 /// Size of the send buffer: written by the application and not yet acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendBuffer {
-    /// This much.
+    /// This much; where data is placed as in Linux 6 (`minratio`), on each subflow as well.
     Fixed(Bytes),
     /// Twice the (sum of the) congestion window(s), at least 87,040 and at most this many bytes.
     Auto {

@@ -74,8 +74,8 @@ const HEAD: usize = 8;
 const PACKET_HEAD: usize = HEAD + 20;
 /// Bytes behind a packet: padding, an option, the end of options and the length of the block.
 const PACKET_TAIL: usize = 4 + 16;
-/// Bytes that are written at once: few enough to stay in the caches of a processor. Many pages at a time, at their places in the file, cost
-/// the system less than few.
+/// Bytes that are written at once: few enough to stay in the caches of a processor. Whole pages at their places in the file cost
+/// the system less than others, and many at a time no more.
 const AT_ONCE: usize = 1 << 18;
 /// Bytes that there is room for in a packet: more than any has.
 pub const ROOM: usize = 1 << 17;

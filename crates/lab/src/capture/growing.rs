@@ -13,31 +13,34 @@ const STEP: u64 = 8 << 20;
 pub(super) struct GrowingFile {
     file: File,
     written: u64,
-    /// Up to here the file has blocks, if the file system can.
-    reserved: u64,
+    /// Up to here the file has blocks; `None`: the file system gives none ahead.
+    reserved: Option<u64>,
 }
 
 impl GrowingFile {
     pub(super) fn new(file: File) -> Self {
-        Self { file, written: 0, reserved: 0 }
+        Self { file, written: 0, reserved: Some(0) }
     }
 
     /// Gives back what was reserved and is not needed.
     ///
     /// # Errors
-    /// The file cannot be cut.
+    /// The file cannot be truncated.
     pub(super) fn finish(self) -> io::Result<()> {
-        if self.reserved > self.written { self.file.set_len(self.written) } else { Ok(()) }
+        let more = self.reserved.is_some_and(|reserved| reserved > self.written);
+        if more { self.file.set_len(self.written) } else { Ok(()) }
     }
 }
 
 impl Write for GrowingFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // A small file is written in one piece, and gets no more blocks than it needs.
-        if self.written > 0 && self.written + bytes.len() as u64 > self.reserved {
-            let from = self.reserved.max(self.written);
-            reserve(&self.file, from, STEP);
-            self.reserved = from + STEP;
+        if let Some(reserved) = self.reserved
+            && self.written > 0
+            && self.written + bytes.len() as u64 > reserved
+        {
+            let from = reserved.max(self.written);
+            self.reserved = reserve(&self.file, from, STEP).then_some(from + STEP);
         }
         let written = self.file.write(bytes)?;
         self.written += written as u64;
@@ -49,17 +52,18 @@ impl Write for GrowingFile {
     }
 }
 
-/// Asks for blocks. A file system that has none, or does not know this, says so when the bytes come.
+/// Asks for blocks. False if the file system has too few, which it says again when the bytes come, or does not know this.
 #[cfg(target_os = "linux")]
-fn reserve(file: &File, from: u64, length: u64) {
+fn reserve(file: &File, from: u64, length: u64) -> bool {
     use nix::fcntl::{FallocateFlags, fallocate};
-    if let (Ok(from), Ok(length)) = (i64::try_from(from), i64::try_from(length)) {
-        let _ = fallocate(file, FallocateFlags::FALLOC_FL_KEEP_SIZE, from, length);
-    }
+    let (Ok(from), Ok(length)) = (i64::try_from(from), i64::try_from(length)) else { return false };
+    fallocate(file, FallocateFlags::FALLOC_FL_KEEP_SIZE, from, length).is_ok()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn reserve(_: &File, _: u64, _: u64) {}
+fn reserve(_: &File, _: u64, _: u64) -> bool {
+    false
+}
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
@@ -79,7 +83,7 @@ mod tests {
                 file.write_all(&piece).expect("room on the disk");
             }
             file.write_all(b"end").expect("room on the disk");
-            file.finish().expect("a file that can be cut");
+            file.finish().expect("a file that can be truncated");
             let mut expected = piece.repeat(pieces);
             expected.extend_from_slice(b"end");
             assert!(fs::read(&place).expect("the file") == expected, "{pieces} pieces");

@@ -335,14 +335,14 @@ pub(crate) static TRANSPORT: Section = Section {
         both(
             "send_buffer",
             buffer(&BUFFER_RULES, Bytes(1), GIB),
-            "fixed, twice the congestion windows, or twice the memory that Linux reckons for the largest so far, of all subflows together \
+            "fixed (in Linux SO_SNDBUF of half of it, which the kernel doubles), twice the congestion windows, or twice the memory that Linux reckons for the largest so far, of all subflows together \
              or of the largest",
         ),
         tcp("send_buffer_max", BUFFER, "upper limit where it is not fixed, with `expand` of each subflow"),
         tcp(
             "header_room",
             size(Bytes(0), Bytes(4096)),
-            "bytes for headers in the memory of a segment that `expand` counts (MAX_TCP_HEADER): 320 in kernels of distributions, 192 without \
+            "bytes for headers in the memory of a segment that `expand` counts, and the queues of `minratio` with a fixed size (MAX_TCP_HEADER): 320 in kernels of distributions, 192 without \
              wireless networks and tunnels",
         ),
         sctp(

@@ -161,5 +161,6 @@ pub(super) const QUANTUM_RULE: Rule = rule("transport.quantum_rule", "\"linux\""
 pub(super) const RECEIVE_COUNTS: Rule =
     rule("transport.receive_counts", "\"memory\" or \"subflow-memory\"").as_in("subflow-memory");
 pub(super) const SEND_BUFFER: Rule =
-    rule("transport.send_buffer", "\"expand\", or from \"4608B\" on where no commands run").as_in("expand");
+    rule("transport.send_buffer", "\"expand\", or where no commands run a size from \"4608B\" on")
+        .as_in("expand");
 pub(super) const UNSENT_LIMIT: Rule = rule("transport.unsent_limit", "\"unlimited\"");

@@ -60,7 +60,8 @@ pub(super) fn of_datagrams(config: UdpConfig) -> Shared {
     Shared { settings: Vec::new(), mtu: ORDINARY_MTU.0 as u32, overhead: config.overhead }
 }
 
-pub(super) fn settings(part: Part, tcp: &TcpConfig, refused: &mut Refusals) -> (Shared, Own) {
+/// `commands`: programs of the user have the sockets.
+pub(super) fn settings(part: Part, tcp: &TcpConfig, commands: bool, refused: &mut Refusals) -> (Shared, Own) {
     let TcpConfig { segment, window, timers, ack, options, recovery, sending, buffers } = tcp;
     let SegmentConfig { mss, header, overhead } = *segment;
     refused.unless(header == HEADER, part, rules::HEADER);
@@ -84,7 +85,7 @@ pub(super) fn settings(part: Part, tcp: &TcpConfig, refused: &mut Refusals) -> (
     refused.unless(minshall || !nagle, part, rules::NAGLE);
     refused.unless(!pacing, part, rules::PACING);
     refused.unless(quantum_rule == QuantumRule::Linux, part, rules::QUANTUM_RULE);
-    let (receive_buffer, send_buffer) = buffer_sizes(part, *buffers, &mut settings, refused);
+    let (receive_buffer, send_buffer) = buffer_sizes((part, commands), *buffers, &mut settings, refused);
     let options = if timestamps { TIMESTAMPS } else { 0 };
     let mtu = u32::try_from(mss.0 + HEADER.0 + options).unwrap_or(u32::MAX);
     (Shared { settings, mtu, overhead }, Own { receive_buffer, send_buffer, no_delay: !nagle })
@@ -162,7 +163,7 @@ fn repair(part: Part, recovery: RecoveryConfig, refused: &mut Refusals) {
 
 /// `SO_RCVBUF` and `SO_SNDBUF` of buffers that are fixed, and the sizes between which the kernel chooses otherwise.
 fn buffer_sizes(
-    part: Part,
+    (part, commands): (Part, bool),
     buffers: BufferConfig,
     settings: &mut Vec<(&'static str, String)>,
     refused: &mut Refusals,
@@ -181,6 +182,10 @@ fn buffer_sizes(
     let of_socket = |size: u64| u32::try_from(size).unwrap_or(i32::MAX as u32);
     settings.push(("net/ipv4/tcp_rmem", format!("4096 {} {}", receive_buffer.0, receive_buffer_max.0)));
     let send = match send_buffer {
+        SendBuffer::Fixed(_) if commands => {
+            refused.add(part, rules::SEND_BUFFER);
+            None
+        }
         // The kernel doubles the value, so that the buffer has the size of the scenario.
         SendBuffer::Fixed(size) if size >= LEAST_SEND_BUFFER => Some(of_socket(size.0 / 2)),
         SendBuffer::Fixed(_) => {

@@ -223,7 +223,11 @@ fn a_fixed_send_buffer_is_that_of_the_socket() {
         "{ kind = \"command\", client = \"a {server} {port}\", server = \"b {port}\" }",
     );
     assert_eq!(refused(&commands), [""; 0]);
-    assert_eq!(refused(&(commands + "send_buffer = \"1MiB\"\n")), ["transport.send_buffer"]);
+    for size in ["1MiB", "1kB"] {
+        let one = &Linux::new(std::env::temp_dir())
+            .unsupported(&scenario(&format!("{commands}send_buffer = \"{size}\"\n")))[0];
+        assert_eq!((one.key, one.value.as_deref()), ("transport.send_buffer", Some("expand")));
+    }
     let usual = plan(TEXT);
     assert_eq!(usual.flows[0].sockets.send_buffer, None);
     assert!(expands(&usual));

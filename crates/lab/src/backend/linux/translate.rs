@@ -182,9 +182,7 @@ fn sockets(
         (Some(congestion), None, None) => {
             let name = tcp::congestion(congestion);
             refused.unless(name.is_some(), part, rules::CONGESTION);
-            let (shared, own) = tcp::settings(part, config, refused);
-            let sets_own = own.send_buffer.is_none() || app.name() != apps::COMMAND;
-            refused.unless(sets_own, part, rules::SEND_BUFFER);
+            let (shared, own) = tcp::settings(part, config, app.name() == apps::COMMAND, refused);
             Some((name, shared, own))
         }
         (_, None, Some(udp)) => {

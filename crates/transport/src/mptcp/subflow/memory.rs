@@ -34,13 +34,13 @@ impl Subflow {
         self.told.saturating_since(self.endpoint.receiver().next())
     }
 
-    /// The content of its queue, and the size of its send buffer. In the kernel (`is_kernel`) a fixed one, SO_SNDBUF of the connection, holds
-    /// for each subflow (`sync_socket_options`).
-    pub(in crate::mptcp) fn queue(&self, tcp: &TcpConfig, is_kernel: bool) -> (Bytes, Bytes) {
+    /// The content of its queue, and the size of its send buffer. Where data is placed in `fragments`, as in Linux 6, a fixed buffer of the
+    /// connection, SO_SNDBUF, holds for each subflow (`sync_socket_options`), and counts memory.
+    pub(in crate::mptcp) fn queue(&self, tcp: &TcpConfig, fragments: bool) -> (Bytes, Bytes) {
         let sender = self.sender();
         match tcp.buffers.send_buffer {
             SendBuffer::Expand { .. } => (queue_memory(tcp, sender), self.expanded_send_buffer(tcp)),
-            SendBuffer::Fixed(size) if is_kernel => (queue_memory(tcp, sender), size),
+            SendBuffer::Fixed(size) if fragments => (queue_memory(tcp, sender), size),
             SendBuffer::Fixed(_) | SendBuffer::Auto { .. } => {
                 (Bytes(sender.unacked()), send_buffer_for(sender.cwnd()))
             }
