@@ -32,7 +32,7 @@ pub(crate) fn trace_sending(
     route: &Route,
     connection: Option<&Connection>,
 ) {
-    if network.is_tapped() {
+    if network.is_traced() {
         write_sending(now, network, route, connection);
     }
 }
@@ -58,7 +58,7 @@ pub(crate) fn trace_delivery(
     delivery: Delivery,
     connection: Option<&Connection>,
 ) {
-    if network.is_tapped() {
+    if network.is_traced() {
         write_delivery(now, network, delivery, connection);
     }
 }

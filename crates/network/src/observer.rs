@@ -68,6 +68,10 @@ fn ends(PacketAddresses { source, destination }: PacketAddresses) -> [crate::cap
 }
 
 impl Tap<Body> for Observer {
+    fn is_tracing(&self) -> bool {
+        self.tracer.is_some()
+    }
+
     fn packet_event(
         &mut self,
         now: SimTime,

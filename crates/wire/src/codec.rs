@@ -108,6 +108,9 @@ impl From<Malformed> for CodecError {
 pub struct Way(u32);
 
 impl Way {
+    /// No direction.
+    const NONE: Self = Self(u32::MAX);
+
     fn new((subflow, end): (usize, usize)) -> Self {
         // Fewer than 2^31 subflows have addresses and ports of their own.
         Self(2 * subflow as u32 + end as u32)
@@ -258,10 +261,13 @@ impl Subflow {
 }
 
 impl Association {
-    fn learn_key(&mut self, end: usize, key: Key) {
+    /// True if it is another than before.
+    fn learn_key(&mut self, end: usize, key: Key) -> bool {
+        let another = self.keys[end].is_some_and(|known| known != key);
         if self.keys[end] != Some(key) {
             (self.keys[end], self.initial[end]) = (Some(key), key.initial_dsn());
         }
+        another
     }
 
     fn key(&self, end: usize) -> Result<Key, CodecError> {

@@ -56,7 +56,7 @@ impl EndSettings {
     /// The window field of a segment that advertises `window`: rounded down to the unit of the scale, and at most what the
     /// field can say. That of a SYN is not scaled.
     pub(crate) fn window_field(&self, window: Bytes, syn: bool) -> u16 {
-        u16::try_from(window.0 >> self.shift(syn)).unwrap_or(u16::MAX)
+        scaled(window, self.shift(syn))
     }
 
     /// The window that a field means.
@@ -64,7 +64,8 @@ impl EndSettings {
         Bytes(u64::from(field) << self.shift(syn))
     }
 
-    fn shift(&self, syn: bool) -> u8 {
+    /// How far the windows of its segments are shifted.
+    pub(crate) fn shift(&self, syn: bool) -> u8 {
         if syn { 0 } else { self.window_scale.unwrap_or(0) }
     }
 }
@@ -95,14 +96,26 @@ impl Numbers {
 
     /// The timestamp of an end at `time`: milliseconds, rounded down.
     pub(crate) fn timestamp(&self, end: usize, time: SimTime) -> u32 {
-        // Modulo 2^32 by definition of the field.
-        self.timestamps[end].wrapping_add((time.0 / TICK) as u32)
+        self.timestamps[end].wrapping_add(ticks(time))
     }
 
     /// When an end wrote a timestamp, if that was within 49 days.
     pub(crate) fn time(&self, end: usize, timestamp: u32) -> SimTime {
         SimTime(u64::from(timestamp.wrapping_sub(self.timestamps[end])) * TICK)
     }
+}
+
+/// The field for a window with this shift, which is 14 at most.
+#[inline(always)]
+pub(crate) fn scaled(window: Bytes, shift: u8) -> u16 {
+    u16::try_from(window.0 >> (shift & 63)).unwrap_or(u16::MAX)
+}
+
+/// Ticks of timestamps until `time`.
+#[inline(always)]
+pub(crate) fn ticks(time: SimTime) -> u32 {
+    // Modulo 2^32 by definition of the field.
+    (time.0 / TICK) as u32
 }
 
 #[cfg(test)]

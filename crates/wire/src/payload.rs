@@ -31,15 +31,15 @@ pub fn payload(offset: StreamOffset, len: usize) -> &'static [u8] {
 /// Words repeat after two periods, in which each byte is the high one of its word and the low one.
 const WORDS: usize = 2 * PERIOD as usize;
 
-/// Sums of the words of the stream before each place, by the parity of the place where words begin; the last of them is that of two periods.
-static SUMS: [[u32; WORDS + 1]; 2] = [sums(0), sums(1)];
+/// Sums of the words of the stream before each place, of words that begin at an even one; the last of them is that of two periods.
+static SUMS: [u32; WORDS + 1] = sums();
 
-const fn sums(parity: usize) -> [u32; WORDS + 1] {
+const fn sums() -> [u32; WORDS + 1] {
     let mut all = [0; WORDS + 1];
     let mut place = 1;
     while place < all.len() {
         let byte = PATTERN[place - 1] as u32;
-        all[place] = all[place - 1] + if (place - 1) % 2 == parity { byte << 8 } else { byte };
+        all[place] = all[place - 1] + if place % 2 == 1 { byte << 8 } else { byte };
         place += 1;
     }
     all
@@ -61,12 +61,13 @@ impl StreamPlace {
         &PATTERN[self.0..self.0 + len.min(LARGEST)]
     }
 
-    /// Sum of the words of the bytes from here on, below 2^31: ones' complement arithmetic adds its carries at the end.
+    /// The ones' complement sum of the words of the bytes from here on. With the bytes of each word exchanged it is the sum with its bytes
+    /// exchanged (RFC 1071 section 2), so that one table does for words that begin at any place.
     #[inline(always)]
-    pub(crate) fn sum(self, len: usize) -> u32 {
-        let sums = &SUMS[self.0 % 2];
+    pub(crate) fn sum(self, len: usize) -> u16 {
         let end = self.0 + len.min(LARGEST);
-        sums[WORDS] * (end / WORDS) as u32 + sums[end % WORDS] - sums[self.0]
+        let sum = SUMS[WORDS] * (end / WORDS) as u32 + SUMS[end % WORDS] - SUMS[self.0];
+        folded(u64::from(sum)).rotate_left(8 * (self.0 % 2) as u32)
     }
 }
 
@@ -97,7 +98,7 @@ impl<'a> Payload<'a> {
     pub fn of_stream(offset: StreamOffset, len: usize) -> Payload<'static> {
         let place = StreamPlace::of(offset);
         let bytes = place.bytes(len);
-        Payload { bytes, len: bytes.len(), sum: folded(u64::from(place.sum(len))) }
+        Payload { bytes, len: bytes.len(), sum: place.sum(len) }
     }
 
     /// Without bytes behind the first `most`, which are counted nevertheless.
@@ -137,14 +138,11 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Carries are added.
+/// Carries are added: the high half of a number and its halves exchanged is their sum, with the carry of the low half.
 #[inline(always)]
 pub(crate) fn folded(sum: u64) -> u16 {
-    let halves = (sum >> 32) + (sum & 0xffff_ffff);
-    let three = (halves >> 32) + (halves >> 16 & 0xffff) + (halves & 0xffff);
-    let two = (three >> 16) + (three & 0xffff);
-    // It fits now.
-    ((two >> 16) + (two & 0xffff)) as u16
+    let two = (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32;
+    (two.wrapping_add(two.rotate_left(16)) >> 16) as u16
 }
 
 #[cfg(test)]

@@ -74,11 +74,15 @@ const HEAD: usize = 8;
 const PACKET_HEAD: usize = HEAD + 20;
 /// Bytes behind a packet: padding, an option, the end of options and the length of the block.
 const PACKET_TAIL: usize = 4 + 16;
-/// Bytes that are written at once: few enough to stay in the caches of a processor. Whole pages at their places in the file cost
-/// the system less than others, and many at a time no more.
-const AT_ONCE: usize = 1 << 18;
+/// Bytes that are written at once. Whole pages at their places in the file cost the system less than others, and many at a time less for each;
+/// of some megabytes it costs more.
+const AT_ONCE: usize = 1 << 20;
 /// Bytes that there is room for in a packet: more than any has.
 pub const ROOM: usize = 1 << 17;
+/// Room for the block of a packet.
+const BLOCK: usize = PACKET_HEAD + ROOM + PACKET_TAIL;
+/// Bytes of a packet, written behind the head of its block.
+pub type Room = [u8; ROOM];
 
 impl<W: Write> Writer<W> {
     /// Begins a file. `snap`: bytes of a packet that are kept; 0: all.
@@ -92,7 +96,7 @@ impl<W: Write> Writer<W> {
             to,
             snap: kept,
             interfaces: interfaces.len() as u32,
-            blocks: vec![0; AT_ONCE + PACKET_HEAD + ROOM + PACKET_TAIL],
+            blocks: vec![0; AT_ONCE + BLOCK],
             start: 0,
             block: Vec::new(),
         };
@@ -144,8 +148,11 @@ impl<W: Write> Writer<W> {
     ) -> io::Result<()> {
         let kept = bytes.len().min(self.snap as usize);
         if kept <= ROOM {
-            self.room()[..kept].copy_from_slice(&bytes[..kept]);
-            return self.end_packet(interface, at, way, (kept, length));
+            let copied = |room: &mut Room| {
+                room[..kept].copy_from_slice(&bytes[..kept]);
+                Some((kept, length))
+            };
+            return self.written_packet(interface, at, way, copied).unwrap_or(Ok(()));
         }
         self.block.clear();
         self.block.resize(PACKET_HEAD + kept + PACKET_TAIL, 0);
@@ -155,30 +162,25 @@ impl<W: Write> Writer<W> {
         self.append()
     }
 
-    /// Room for the bytes of the next packet, which is not in the file before `end_packet`.
-    #[inline]
-    pub fn room(&mut self) -> &mut [u8] {
-        &mut self.blocks[self.start + PACKET_HEAD..]
-    }
-
-    /// Adds the packet whose bytes are in the room: `kept` of its `length`, or as many as are kept of any. `way`: `None` if it is not known.
+    /// Adds a packet whose bytes `write` puts into the room: as many as it says of the length that it says, or as many as are kept of any.
+    /// `None`: it says nothing, and no packet is added. `way`: `None` if it is not known.
     ///
     /// # Errors
     /// It cannot be written.
-    #[inline]
-    pub fn end_packet(
+    #[inline(always)]
+    pub fn written_packet(
         &mut self,
         interface: u32,
         at: SimTime,
         way: Option<Direction>,
-        (kept, length): (usize, usize),
-    ) -> io::Result<()> {
+        write: impl FnOnce(&mut Room) -> Option<(usize, usize)>,
+    ) -> Option<io::Result<()>> {
+        let block: &mut [u8; BLOCK] = self.blocks.get_mut(self.start..)?.first_chunk_mut()?;
+        let (kept, length) = write(block[PACKET_HEAD..].first_chunk_mut()?)?;
         let kept = kept.min(self.snap as usize);
         debug_assert!(kept <= ROOM, "{kept} bytes of a packet");
-        let block = &mut self.blocks[self.start..];
-        let whole = frame(block, (interface, at, way), (kept, length));
-        self.start += whole.ok_or(io::ErrorKind::InvalidInput)?;
-        if self.start >= AT_ONCE { self.write_pages() } else { Ok(()) }
+        self.start += frame(block, (interface, at, way), (kept.min(ROOM), length))?;
+        Some(if self.start >= AT_ONCE { self.write_pages() } else { Ok(()) })
     }
 
     /// Ends the file, with a block for each interface that says when its capture began and ended.
@@ -270,7 +272,8 @@ fn frame(
     (interface, at, way): (u32, SimTime, Option<Direction>),
     (kept, length): (usize, usize),
 ) -> Option<usize> {
-    let padded = kept.next_multiple_of(4);
+    // As many as fill words.
+    let padded = (kept + 3) & !3;
     // A packet is shorter than 4 GiB.
     let whole = (PACKET_HEAD + padded + if way.is_some() { 16 } else { 8 }) as u32;
     let time = EPOCH_NANOS.saturating_add(at.0);
@@ -307,9 +310,12 @@ mod tests {
     fn a_file_has_the_blocks_of_the_draft() {
         let interface = Interface { name: "a".into(), description: String::new() };
         let mut writer = Writer::new(Vec::new(), "one", &[interface], 4).expect("memory takes it");
-        writer.room()[..3].copy_from_slice(b"one that has no end".first_chunk::<3>().expect("three bytes"));
+        let without_end = writer.written_packet(0, SimTime(4), None, |room| {
+            room[..3].copy_from_slice(b"one");
+            None
+        });
+        assert!(without_end.is_none(), "no packet, no error");
         writer.packet(0, SimTime(5), Direction::Outbound, &[1, 2, 3, 4, 5, 6]).expect("memory takes it");
-        writer.room()[0] = 7;
         let file = writer.finish(SimTime(9)).expect("memory takes it");
         let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes"));
         let mut at = 0;
@@ -342,9 +348,12 @@ mod tests {
             let mut whole = Writer::new(Vec::new(), "", &interface(), 7).expect("memory takes it");
             whole.cut_packet(0, SimTime(1), way, (&bytes[..length], 40)).expect("memory takes it");
             let mut parts = Writer::new(Vec::new(), "", &interface(), 7).expect("memory takes it");
-            parts.room().fill(0xee);
-            parts.room()[..length].copy_from_slice(&bytes[..length]);
-            parts.end_packet(0, SimTime(1), way, (length, 40)).expect("memory takes it");
+            let written = parts.written_packet(0, SimTime(1), way, |room| {
+                room.fill(0xee);
+                room[..length].copy_from_slice(&bytes[..length]);
+                Some((length, 40))
+            });
+            written.expect("it has bytes").expect("memory takes it");
             let [whole, parts] =
                 [whole, parts].map(|writer| writer.finish(SimTime(2)).expect("memory takes it"));
             assert_eq!(whole, parts, "{length} bytes");

@@ -20,7 +20,7 @@ use scenario::model::Scenario;
 use transport::AddressPair;
 use units::SimTime;
 use wire::codec::{CodecError, Opening, Way};
-use wire::pcapng::{Direction, Interface, Writer};
+use wire::pcapng::{Direction, Interface, Room, Writer};
 use wire::{Codec, EndSettings, Numbers};
 
 use addresses::Addresses;
@@ -155,22 +155,42 @@ impl PacketSink for CaptureFile {
 
 impl Capture {
     fn packet(&mut self, crossing: &Crossing<'_>) {
-        let captured = self.interfaces[crossing.interface as usize];
-        // The codec sees each packet once where it is sent, captured or not: it learns from it.
-        if captured.is_none() && !self.is_sent(crossing) {
-            return;
-        }
+        let Some(interface) = self.interfaces[crossing.interface as usize] else {
+            return self.elsewhere(crossing);
+        };
         let most = self.writer.snap() as usize;
         // Writing such a packet a second time costs less than the memory of its bytes.
-        let length = self
-            .ways
-            .get(&crossing.ends)
-            .and_then(|way| self.codec.encode_again(way, crossing.packet, most, self.writer.room()));
-        let Some(length) = length else { return self.unusual(crossing, captured) };
-        if let (Some(interface), None) = (captured, &self.error) {
-            let way = Some(direction(crossing.leaves));
-            self.error = self.writer.end_packet(interface, crossing.at, way, (length, length)).err();
+        let written = self.ways.get(&crossing.ends).and_then(|way| {
+            let write = |room: &mut Room| {
+                let length = self.codec.encode_again(way, crossing.packet, most, room)?;
+                Some((length, length))
+            };
+            self.writer.written_packet(interface, crossing.at, Some(direction(crossing.leaves)), write)
+        });
+        match written {
+            Some(Ok(())) => {}
+            Some(Err(error)) => self.fail(error),
+            None => self.unusual(crossing, Some(interface)),
         }
+    }
+
+    /// A packet that is not captured. The codec sees each one where it is sent: it learns from it.
+    #[inline(never)]
+    fn elsewhere(&mut self, crossing: &Crossing<'_>) {
+        if !self.is_sent(crossing) {
+            return;
+        }
+        let way = self.ways.get(&crossing.ends);
+        if !way.is_some_and(|way| self.codec.is_usual(way, crossing.packet)) {
+            self.unusual(crossing, None);
+        }
+    }
+
+    /// The first error is told in the end; until then nothing is captured.
+    #[cold]
+    fn fail(&mut self, error: io::Error) {
+        self.error.get_or_insert(error);
+        self.interfaces.fill(None);
     }
 
     /// The packet leaves its sender.
@@ -201,9 +221,11 @@ impl Capture {
                 }
             }
         };
-        if let (Some(interface), None) = (captured, &self.error) {
-            let written = self.writer.cut_packet(interface, at, Some(direction(leaves)), (bytes, length));
-            self.error = written.err();
+        if let Some(interface) = captured
+            && let Err(error) =
+                self.writer.cut_packet(interface, at, Some(direction(leaves)), (bytes, length))
+        {
+            self.fail(error);
         }
     }
 

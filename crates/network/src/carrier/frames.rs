@@ -96,6 +96,10 @@ impl Frames {
 }
 
 impl Tap<Frame> for Frames {
+    fn is_tracing(&self) -> bool {
+        false
+    }
+
     fn packet_event(
         &mut self,
         _now: SimTime,

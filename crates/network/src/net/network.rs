@@ -38,6 +38,8 @@ pub(crate) struct Network<B, T> {
     slots: Vec<LinkSlot>,
     packets: Packets<B>,
     tap: Option<Box<T>>,
+    /// The tap asks for lines of the readable trace.
+    is_traced: bool,
     /// The packet that is written next: packets are large, so they are written where they stay.
     draft: u32,
     /// Empty between calls; kept so that it is not allocated each time.
@@ -59,7 +61,8 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
         let mut packets = Packets::default();
         let draft = packets.reserve();
         debug_assert!(slots.len().is_multiple_of(2), "links have two directions");
-        Self { forwarding, slots, packets, tap, draft, fates: Vec::new() }
+        let is_traced = tap.as_ref().is_some_and(|tap| tap.is_tracing());
+        Self { forwarding, slots, packets, tap, is_traced, draft, fates: Vec::new() }
     }
 
     /// Routes and the choice among them.
@@ -74,10 +77,10 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
         &mut self.forwarding
     }
 
-    /// There is a tap.
+    /// There is a tap that asks for lines of the readable trace.
     #[inline]
-    pub(crate) fn is_tapped(&self) -> bool {
-        self.tap.is_some()
+    pub(crate) fn is_traced(&self) -> bool {
+        self.is_traced
     }
 
     /// The tap, if there is one, and the draft.
@@ -97,6 +100,7 @@ impl<B: Copy + Default + MiddleboxAccess, T: Tap<B>> Network<B, T> {
     }
 
     /// The tap.
+    #[inline]
     pub(crate) fn tap(&self) -> Option<&T> {
         self.tap.as_deref()
     }

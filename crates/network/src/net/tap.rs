@@ -38,6 +38,9 @@ pub(crate) enum LinkEvent {
 
 /// Observes packets with a body of type `B`.
 pub(crate) trait Tap<B> {
+    /// It asks for lines of the readable trace, from beginning to end.
+    fn is_tracing(&self) -> bool;
+
     /// Something happens to a packet on `link`.
     fn packet_event(
         &mut self,

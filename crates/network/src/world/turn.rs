@@ -190,7 +190,7 @@ impl Turn<'_> {
     /// Lets the connection send until it has nothing more.
     #[inline(always)]
     fn transmit(&mut self) -> Pause {
-        if self.network.is_tapped() {
+        if self.network.is_traced() {
             let owner = *self.end.owner;
             if let Some((path, connection)) = self.end.path_and_connection(PathId::FIRST) {
                 trace_states(self.now, self.network, (self.socket, owner), path, connection);

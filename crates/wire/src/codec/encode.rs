@@ -61,6 +61,11 @@ impl Codec {
         out.truncate(start + again.unwrap_or(0));
         if again.is_none() {
             self.encode_head(way, packet, usize::MAX, out)?;
+        } else if let Some(segment) = packet.segment() {
+            let (index, end) = way.parts();
+            let subflow = &mut self.subflows[index];
+            subflow.sent[end] = subflow.sent[end].max(segment.end());
+            self.associations[subflow.association].follow(end, segment);
         }
         Ok(())
     }
@@ -85,10 +90,11 @@ impl Codec {
     }
 
     /// Writes the first `most` bytes of the datagram into `room`, for little: the packet differs from one before it in a few fields alone.
-    /// Bytes behind them may be anything. Returns the length of the datagram.
+    /// Bytes behind them may be anything. Returns the length of the datagram. For those that only write: the codec does not learn from the packet
+    /// how far its stream is, which [`Codec::decode`] asks.
     ///
     /// `None`: the packet is of another kind, or the room is smaller than [`HEADERS`] and those bytes.
-    #[inline]
+    #[inline(always)]
     pub fn encode_again(&mut self, way: Way, packet: &Packet, most: usize, room: &mut [u8]) -> Option<usize> {
         let length = self.encode_usual(way, packet, most, room)?;
         if cfg!(debug_assertions) {
@@ -114,9 +120,12 @@ impl Codec {
     ) -> Result<usize, CodecError> {
         let (index, end) = way.parts();
         let association = self.subflows[index].association;
-        self.associations[association].learn(end, packet);
+        if self.associations[association].learn(end, packet) {
+            self.forget_headers(association);
+        }
         if let Some(SpaceSignal::Convert(message)) = packet.signal() {
             self.subflows[index].greetings[end] = message.size();
+            self.templates.forget(index);
         }
         let (subflow, association) = (&mut self.subflows[index], &self.associations[association]);
         let ends = subflow.ends(end);
@@ -194,20 +203,24 @@ fn write_datagram(out: &mut Vec<u8>, ends: Ends, ecn: u8, offset: StreamOffset, 
 }
 
 impl Association {
-    /// Keys and the progress of the stream, from a packet of `end`.
-    fn learn(&mut self, end: usize, packet: &Packet) {
+    /// Keys and the progress of the stream, from a packet of `end`. True if a key is another than before.
+    fn learn(&mut self, end: usize, packet: &Packet) -> bool {
         if let Body::Sctp(body) = &packet.body {
             self.tags.learn(end, body);
         }
-        let Some(segment) = packet.segment() else { return };
+        let Some(segment) = packet.segment() else { return false };
+        self.follow(end, segment);
         match segment.mptcp {
             MptcpOption::CapableSynAck(key) => self.learn_key(end, key),
             MptcpOption::CapableAck { sender, receiver, .. } => {
-                self.learn_key(end, sender);
-                self.learn_key(1 - end, receiver);
+                self.learn_key(end, sender) | self.learn_key(1 - end, receiver)
             }
-            _ => {}
+            _ => false,
         }
+    }
+
+    /// The progress of the stream, from a segment of `end`.
+    fn follow(&mut self, end: usize, segment: &TcpSegment) {
         if let Some(dsn) = segment.mptcp.mapping() {
             self.sent[end] = self.sent[end].max(dsn + Bytes(u64::from(segment.len)));
         }
