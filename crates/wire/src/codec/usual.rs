@@ -348,7 +348,7 @@ fn kind(segment: &TcpSegment) -> usize {
 }
 
 /// Directions whose headers are kept.
-const WAYS: usize = 256;
+const WAYS: usize = 1 << 12;
 
 /// Headers of the directions that were opened last, by kind of segment: in one piece, so that none is looked for through another.
 #[derive(Clone, Debug, Default)]
