@@ -240,6 +240,10 @@ def test_another_memory_of_segments_is_said() -> None:
     assert "--set flow.download.transport.header_room=192B" in told
     assert differing(scenario.set("flow.download.transport.header_room", "192B"), 2304) is None
     assert differing(scenario, 4352) is None
+    fixed = scenario.set("flow.download.transport.send_buffer", "4MiB")
+    assert differing(fixed, 2304) == told, "the queues of its subflows count memory, too"
+    with pytest.warns(UserWarning, match="is left out"):
+        assert differing(fixed.set("flow.download.transport.kind", "tcp"), 2304) is None
     assert differing(scenario, None) is None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import tomllib
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ropewalk.scenario import Scenario
@@ -42,13 +42,17 @@ def differing(scenario: Scenario, memory: int | None) -> str | None:
     names = [
         flow["name"]
         for flow in flows
-        if flow.get("transport", {}).get("send_buffer") == "expand"
-        and flow["transport"].get("header_room", room) != room
+        if _counts_memory(flow.get("transport", {})) and flow["transport"].get("header_room", room) != room
     ]
     if room is None or not names:
         return None
     sets = " ".join(f"--set flow.{name}.transport.header_room={room}" for name in names)
     return (
         f"this kernel charges a send buffer {memory} bytes for a segment, the scenario has another\n"
-        f"number, so that send buffers have another size there. The same in the simulator:\n  {sets}"
+        f"number, so that send buffers hold another amount there. The same in the simulator:\n  {sets}"
     )
+
+
+def _counts_memory(transport: dict[str, Any]) -> bool:
+    """Whether the send buffer counts memory: one that expands, and the queues of MPTCP, whatever its size."""
+    return transport.get("kind") == "mptcp" or transport.get("send_buffer") == "expand"
