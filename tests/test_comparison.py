@@ -215,12 +215,16 @@ def test_the_page_says_what_is_on_record() -> None:
 def test_on_record_coupled_subflows_take_the_share_of_one_connection() -> None:
     """About that of a TCP beside them with LIA, OLIA and BALIA, twice as much without coupling.
 
-    OLIA varies: 43 more runs of its program with other seeds have 0.80, below the bound, as its page says.
+    OLIA without a limit for what waits on a subflow varies: 99 more runs of its program have 0.83, below the
+    bound, as its page says; with the limit 48 runs have 0.99.
     """
     kernel = tool()
     scenarios = json.loads(kernel.RECORD.read_text(encoding="utf-8"))["scenarios"]
     table = [line for line in kernel.coupling(scenarios, {}) if line.startswith("| ")][1:]
-    assert [line.split(" | ")[0] for line in table] == ["| newreno", "| lia", "| olia", "| balia"]
+    assert [line.split(" | ")[0] for line in table] == [
+        "| newreno",
+        *(f"| {control}" for control in kernel.COUPLED),
+    ]
     ratios = [float(line.split(" | ")[1]) for line in table]
     assert 1.8 < ratios[0] < 2.1, table
     assert all(0.85 < ratio < 1.15 for ratio in ratios[1:]), table

@@ -1,4 +1,4 @@
-"""Applications, commands, captures and coupled controls on the kernel; what a killed run leaves behind."""
+"""Applications, commands and captures on the kernel; what a killed run leaves behind."""
 
 from __future__ import annotations
 
@@ -17,69 +17,16 @@ import pytest
 
 import ropewalk as rw
 from conftest import COMMAND, ROOT
-from ropewalk import _core
+from emulation import MPTCP, PATHS, SUBFLOWS, flow, gone, loads_controls, needs_namespaces, run
 from ropewalk.cli.control import available
 
 if TYPE_CHECKING:
     from conftest import Ropewalk
 
-PATHS = """\
-name = "kernel"
-duration = "4s"
-
-[[path]]
-name = "a"
-both = { rate = "8Mbit/s", delay = "20ms", queue = "60kB" }
-
-[[path]]
-name = "b"
-both = { rate = "8Mbit/s", delay = "20ms", queue = "60kB" }
-"""
-FLOW = """
-[[flow]]
-name = "{name}"
-from = "server"
-to = "terminal"
-opened_by = "{opened_by}"
-app = {app}
-transport = {transport}
-"""
-TCP = '{ kind = "tcp", profile = "linux" }'
-MPTCP = '{ kind = "mptcp", profile = "linux" }'
-SUBFLOWS = (
-    ', path_manager = { kind = "in-kernel" }, endpoints = '
-    '[{ path = "a", flags = ["subflow"] }, { path = "b", flags = ["subflow"] }]'
-)
 KILLS = int(os.environ.get("ROPEWALK_KILLS", "4"))
 """Moments at which a run is killed; the ten of the record take a minute."""
 
-pytestmark = pytest.mark.skipif(
-    _core.emulation() not in {"real-time", "ordinary"}, reason="network namespaces are not permitted here"
-)
-LESS = "-bpf,-sys_admin"
-"""Capabilities without which the kernel takes no program."""
-loads_controls = pytest.mark.skipif(
-    _core.emulation() != "real-time"
-    or not Path("/sys/kernel/btf/vmlinux").exists()
-    or not Path("/usr/include/bpf/libbpf.h").exists()
-    or shutil.which("clang") is None,
-    reason="BPF programs need root, BTF, clang and libbpf-dev",
-)
-
-
-def run(text: str, **options: object) -> rw.Results:
-    """One run on the kernel; skipped where the machine is too busy."""
-    try:
-        return rw.Scenario.parse(text, "kernel").run(1, backend="linux", **options)  # type: ignore[arg-type]
-    except rw.RunFailed as error:
-        if "not exact enough" in str(error):
-            pytest.skip(str(error))
-        raise
-
-
-def flow(name: str, app: str, transport: str = TCP) -> str:
-    opened_by = "receiver" if any(kind in app for kind in ("command", "http")) else "sender"
-    return FLOW.format(name=name, app=app, transport=transport, opened_by=opened_by)
+pytestmark = needs_namespaces
 
 
 def test_pages_messages_and_probes_are_those_of_the_simulator() -> None:
@@ -305,141 +252,6 @@ def test_devices_neither_pace_nor_drop(tmp_path: Path) -> None:
     for one in shown:
         kinds = [line.split()[1] for line in one.stdout.splitlines() if "dev rw" in line]
         assert kinds == ["pfifo"] * 2, one.stdout
-
-
-@loads_controls
-def test_a_run_loads_its_coupled_control_for_its_own_time() -> None:
-    """Ten seconds of K6; the acceptance is that of `make compare`."""
-    text = (ROOT / "crates/lab/tests/kernel/k6-lia.toml").read_text(encoding="utf-8").replace("40s", "10s")
-    found = run(text)
-    assert found.flows["congestion"].to_list() == ["lia", "newreno"]
-    assert f"lia_{os.getpid()}" not in available(), "it is unloaded"
-
-
-@pytest.mark.parametrize("name", ["", "1abc", "a.b", "../x", "two words", "sixteen_letters_"])
-def test_a_name_that_the_kernel_would_not_take_is_refused(ropewalk: Ropewalk, name: str) -> None:
-    """An empty name was taken for none, and the control had its own."""
-    told = ropewalk("cc", "load", "lia", "--as", name)
-    assert (told.returncode, told.stdout) == (2, "")
-    assert told.stderr.startswith(f"--as {name}: no name of a congestion control\n")
-
-
-@loads_controls
-@pytest.mark.parametrize(
-    "command", [["unshare", "-U", "-r"], ["setpriv", f"--bounding-set={LESS}", f"--inh-caps={LESS}"]]
-)
-def test_root_of_a_namespace_is_told_that_it_loads_nothing(command: list[str]) -> None:
-    found = subprocess.run([*command, COMMAND, "doctor"], capture_output=True, text=True, check=False)
-    if not found.stdout:
-        pytest.skip(found.stderr)
-    assert "congestion controls: the kernel takes coupled congestion controls" in found.stdout
-    name = f"rwnone{os.getpid() % 10_000}"
-    found = subprocess.run(
-        [*command, COMMAND, "cc", "load", "lia", "--as", name], capture_output=True, text=True, check=False
-    )
-    assert found.returncode == 1
-    cause, _, cure = found.stderr.partition("\n  fix: ")
-    assert "from root" in cause
-    assert "as with sudo" in cure
-    assert "libbpf" not in found.stderr
-
-
-@loads_controls
-def test_a_run_in_a_user_namespace_is_told_before_it_starts_that_it_loads_no_control(tmp_path: Path) -> None:
-    path = tmp_path / "lia.toml"
-    path.write_text(
-        PATHS + flow("f", '"bulk"', MPTCP.replace(" }", ', congestion = "lia" }')), encoding="utf-8"
-    )
-    command = ["unshare", "-U", "-r", str(COMMAND), "emulate", str(path), "--seed", "1"]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    if found.stderr.startswith("unshare"):
-        pytest.skip(found.stderr)
-    assert found.returncode == 1
-    assert "from root of the machine, and not from that of a user namespace\n  fix: " in found.stderr
-    assert 'or take one that the kernel has itself, as congestion = "cubic"' in found.stderr
-
-
-@loads_controls
-def test_a_build_that_was_killed_leaves_nothing_after_the_next(tmp_path: Path) -> None:
-    """Killed when the sources of a program are there, in a cache of its own."""
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
-    arguments = [str(COMMAND), "cc", "load", "lia", "--as", f"rwkill{os.getpid() % 10_000}"]
-    quiet = subprocess.DEVNULL
-    cache = tmp_path / "ropewalk" / "linux"
-    with subprocess.Popen(arguments, stdout=quiet, stderr=quiet, env=environment) as command:
-        while command.poll() is None and not list(cache.glob("*-*-*")):
-            time.sleep(0.002)
-        command.kill()
-    assert list(cache.glob("*-*-*")), "it was killed while it built"
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, env=environment, text=True) as command:
-        assert command.stdout is not None
-        assert "is loaded" in command.stdout.readline()
-        command.kill()
-    assert [path.name.partition("-")[0] for path in sorted(cache.iterdir())] == ["lia", "load"]
-
-
-@loads_controls
-def test_a_control_is_loaded_for_the_time_of_the_command(ropewalk: Ropewalk) -> None:
-    name = f"rwtest{os.getpid() % 10_000}"
-    assert ropewalk("cc", "unload", name).returncode == 2
-    with subprocess.Popen(
-        [COMMAND, "cc", "load", "balia", "--as", name], stdout=subprocess.PIPE, text=True
-    ) as command:
-        assert command.stdout is not None
-        assert f"{name} is loaded" in command.stdout.readline()
-        assert name in available()
-        again = ropewalk("cc", "load", "balia", "--as", name)
-        assert again.returncode == 1
-        assert "choose another name" in again.stderr
-        command.kill()
-    assert gone(lambda: name in available())
-
-
-@loads_controls
-def test_a_kept_control_stays_until_it_is_unloaded_by_its_name() -> None:
-    """In a mount namespace of its own: pins are files of /sys/fs/bpf, which not every machine has mounted."""
-    name = f"rwkeep{os.getpid() % 10_000}"
-    steps = (
-        "mount -t bpf bpf /sys/fs/bpf",
-        f"{COMMAND} cc load lia --as {name} --keep",
-        f"{COMMAND} cc list",
-        f"! {COMMAND} cc unload another",
-        f"{COMMAND} cc unload {name}",
-        f"{COMMAND} cc list",
-    )
-    found = subprocess.run(
-        [
-            str(shutil.which("unshare")),
-            "--mount",
-            "--propagation",
-            "private",
-            "sh",
-            "-ec",
-            " && ".join(steps),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr
-    kept, _, unloaded = found.stdout.partition(f"{name} is unloaded")
-    assert f"{name} is loaded until `ropewalk cc unload {name}`" in kept
-    assert f"{name} (kept by ropewalk)" in kept
-    assert f"no control another is kept loaded\n  fix: one of those that are: {name}" in found.stderr
-    assert "cubic" in unloaded
-    assert name not in unloaded
-    assert name not in available()
-
-
-def gone(there: object) -> bool:
-    """Whether it goes within two seconds."""
-    assert callable(there)
-    for _ in range(100):
-        if not there():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def processes() -> list[str]:

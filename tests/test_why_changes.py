@@ -82,3 +82,37 @@ transport = { kind = "tcp", receive_buffer = "64KiB", receive_buffer_max = "64Ki
     assert best.n == 5
     assert best.ci95
     assert best.mean - best.ci95 > 1
+
+
+BONDED = """\
+duration = "5s"
+path = [
+    { name = "a", both = { rate = "4Mbit/s", delay = "10ms" } },
+    { name = "b", both = { rate = "4Mbit/s", delay = "90ms" } },
+]
+flow = [{ name = "dl", from = "server", to = "terminal", transport = { kind = "mptcp", KEYS } }]
+"""
+LIMIT = "flow.dl.transport.subflow_unsent_limit"
+
+
+@pytest.mark.parametrize(
+    ("keys", "limits"),
+    [
+        ('congestion = "cubic"', []),
+        ('congestion = "lia", scheduler = "minrtt"', []),
+        ('congestion = "lia"', ["16KiB"]),
+        # Schedulers that queue nothing have nothing to limit.
+        ('congestion = "lia", subflow_unsent_limit = "16KiB"', ["unlimited"] * 4),
+    ],
+)
+def test_a_limit_for_what_waits_on_a_subflow_is_tried_where_linux_can_have_it(
+    keys: str, limits: list[str]
+) -> None:
+    scenario = rw.Scenario.parse(BONDED.replace("KEYS", keys))
+    facts = Facts.of(scenario)
+    bench = Bench(scenario, facts, Effort(2, 2, 1e6), seeds=[1, 2], jobs=None, progress=None)
+    planned = [candidate for candidate, _ in plan([look(bench, facts, flow) for flow in facts.flows])]
+    tried = [dict(candidate.settings) for candidate in planned if candidate.cause == "scheduler"]
+    assert [settings[LIMIT] for settings in tried if LIMIT in settings] == limits
+    for candidate in planned:
+        changed(scenario, candidate.settings)

@@ -23,7 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SCENARIOS = ROOT / "crates" / "lab" / "tests" / "kernel"
 RECORD = ROOT / "validation" / "kernel-recorded.json"
 PAGE = ROOT / "docs" / "explanation" / "kernel.md"
-COUPLED = ("lia", "olia", "balia")
+COUPLED = ("lia", "olia", "olia-limited", "balia")
+"""Coupled controls; `limited`: a subflow takes no more while 16 KiB wait on it."""
 NAMES = (
     *(f"k{number}" for number in range(1, 21)),
     *(f"k6-{control}" for control in COUPLED),
@@ -46,7 +47,7 @@ INTRODUCTION = """# The simulator beside the Linux kernel
 
 The back end [`linux`](../howto/run-on-linux.md) runs a scenario on the kernel: TCP and MPTCP of Linux at
 both ends, and between them the links of the simulator with the same random numbers. `make compare` runs
-twenty scenarios (`crates/lab/tests/kernel/`) on both under the same seeds, seven more with
+twenty scenarios (`crates/lab/tests/kernel/`) on both under the same seeds, nine more with
 [coupled congestion controls](../howto/coupled-control-on-my-server.md) and two published test beds, and
 writes this page. `ropewalk compare FILE` does it for any scenario that the kernel can run.
 
@@ -121,8 +122,9 @@ def coupling(scenarios: dict[str, Any], causes: dict[str, dict[str, str]]) -> li
         "Two subflows over one link of 20 Mbit/s with losses by chance, beside one TCP (K6): goodput of the",
         "connection over that of the TCP, which is to be 0.85 to 1.15 with a coupled control and 1.8 to 2.1",
         "without. Two paths alike but for losses, 0.05 % on the first and 0.5 % on the second: share of the",
-        "first. On the kernel the controls are the BPF programs of `deploy/bpf`. OLIA gets less with other",
-        "seeds ([how much, and why](../howto/coupled-control-on-my-server.md#what-it-does-not-do)).",
+        "first. On the kernel the controls are the BPF programs of `deploy/bpf`. `olia-limited`: a subflow",
+        "takes no more while 16 KiB wait on it (`subflow_unsent_limit`). Without it OLIA gets less with",
+        "other seeds ([how much, and why](../howto/coupled-control-on-my-server.md#a-limit-for-what-waits)).",
         "",
         "| control | kernel: connection / TCP | simulator | wanted | verdict | kernel: share of the first "
         "| simulator |",

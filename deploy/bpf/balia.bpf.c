@@ -5,6 +5,12 @@
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
+SEC("struct_ops/balia_init")
+void BPF_PROG(balia_init, struct sock *sk)
+{
+	limit_unsent(sk);
+}
+
 SEC("struct_ops/balia_cong_avoid")
 void BPF_PROG(balia_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
@@ -12,6 +18,7 @@ void BPF_PROG(balia_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	struct paths paths = {};
 	__u32 segments;
 
+	limit_unsent(sk);
 	acked = left_of_slow_start(tp, acked);
 	if (!acked)
 		return;
@@ -39,6 +46,7 @@ __u32 BPF_PROG(balia_undo_cwnd, struct sock *sk)
 
 SEC(".struct_ops")
 struct tcp_congestion_ops control = {
+	.init = (void *)balia_init,
 	.ssthresh = (void *)balia_on_loss,
 	.cong_avoid = (void *)balia_cong_avoid,
 	.undo_cwnd = (void *)balia_undo_cwnd,

@@ -53,8 +53,10 @@ struct tcp_sock {
 	__u32 snd_cwnd_clamp;
 	__u32 srtt_us;
 	__u32 max_packets_out;
+	__u32 notsent_lowat;
 	__u64 bytes_acked;
 	__u8 is_cwnd_limited : 1;
+	_Bool is_mptcp;
 };
 
 struct ack_sample {
@@ -88,6 +90,8 @@ struct tcp_congestion_ops {
 
 /* Any socket may take it, and a namespace have it as its default. */
 #define TCP_CONG_NON_RESTRICTED 1
+#define IPPROTO_TCP 6
+#define TCP_NOTSENT_LOWAT 25
 #define TCP_ESTABLISHED 1
 #define TCP_CA_CWR 2
 #define TCP_CA_RECOVERY 3

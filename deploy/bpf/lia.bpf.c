@@ -5,6 +5,12 @@
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
+SEC("struct_ops/lia_init")
+void BPF_PROG(lia_init, struct sock *sk)
+{
+	limit_unsent(sk);
+}
+
 SEC("struct_ops/lia_cong_avoid")
 void BPF_PROG(lia_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
@@ -12,6 +18,7 @@ void BPF_PROG(lia_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	struct paths paths = {};
 	__u32 segments;
 
+	limit_unsent(sk);
 	acked = left_of_slow_start(tp, acked);
 	if (!acked)
 		return;
@@ -34,6 +41,7 @@ __u32 BPF_PROG(lia_undo_cwnd, struct sock *sk)
 
 SEC(".struct_ops")
 struct tcp_congestion_ops control = {
+	.init = (void *)lia_init,
 	.ssthresh = (void *)lia_ssthresh,
 	.cong_avoid = (void *)lia_cong_avoid,
 	.undo_cwnd = (void *)lia_undo_cwnd,

@@ -2,8 +2,10 @@
 /*
  * Registers a congestion control of this directory with the kernel:
  *
- *     load FILE.bpf.o NAME        until the standard input ends, or this process does, however it does
- *     load FILE.bpf.o NAME PIN    until the file PIN, in a BPF file system, is removed
+ *     load FILE.bpf.o NAME LIMIT        until the standard input ends, or this process does, however it does
+ *     load FILE.bpf.o NAME LIMIT PIN    until the file PIN, in a BPF file system, is removed
+ *
+ * LIMIT is the number of bytes of subflow_unsent_limit (subflows.h), 0 for none.
  *
  * It writes "ready" once the control can be used. Each line of the standard input is the path of a network namespace:
  * at the end all TCP connections in it are aborted. Those of a process that was killed would keep the program of the
@@ -14,6 +16,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -64,6 +67,25 @@ static char *read_named(const char *path, const char *name, long *size)
 	return found == 1 ? bytes : NULL;
 }
 
+/* Writes the limit of what waits on a subflow into the program; 0 on success. */
+static int set_limit(struct bpf_object *object, const char *text)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata.limit");
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+	unsigned int limit = number;
+
+	errno = EINVAL;
+	/* The kernel takes an int. */
+	if (*end || end == text || number > INT_MAX)
+		return -1;
+	if (!limit)
+		return 0;
+	if (!map)
+		return -1;
+	return bpf_map__set_initial_value(map, &limit, sizeof(limit));
+}
+
 /* A link to the registered control, whose end is that of the registration; negative: an error. */
 static int attach(struct bpf_object *object)
 {
@@ -80,7 +102,7 @@ static int attach(struct bpf_object *object)
 	if (!link)
 		return -1;
 	/* libbpf before 1.2 fills the map and knows no such links. */
-	if (libbpf_major_version() > 1 || libbpf_minor_version() >= 2)
+	if (libbpf_major_version() > 1 || (libbpf_major_version() == 1 && libbpf_minor_version() >= 2))
 		return bpf_link__fd(link);
 	return bpf_link_create(bpf_map__fd(map), 0, ATTACH_STRUCT_OPS, NULL);
 }
@@ -115,8 +137,8 @@ int main(int count, char **arguments)
 	long size;
 	int link;
 
-	if (count < 3 || count > 4 || !*arguments[2] || strlen(arguments[2]) > LONGEST) {
-		fprintf(stderr, "usage: load FILE.bpf.o NAME [PIN]; a name has 15 characters at most\n");
+	if (count < 4 || count > 5 || !*arguments[2] || strlen(arguments[2]) > LONGEST) {
+		fprintf(stderr, "usage: load FILE.bpf.o NAME LIMIT [PIN]; a name has 15 characters at most\n");
 		return 2;
 	}
 	verbose = getenv("VERBOSE") != NULL;
@@ -127,12 +149,14 @@ int main(int count, char **arguments)
 	object = bpf_object__open_mem(bytes, size, NULL);
 	if (!object)
 		return fail("no BPF object");
+	if (set_limit(object, arguments[3]))
+		return fail("the limit cannot be set");
 	link = attach(object);
 	if (link < 0)
 		return fail("the kernel does not take it");
-	if (count == 4) {
-		if (bpf_obj_pin(link, arguments[3]))
-			return fail(arguments[3]);
+	if (count == 5) {
+		if (bpf_obj_pin(link, arguments[4]))
+			return fail(arguments[4]);
 		puts("ready");
 		return 0;
 	}

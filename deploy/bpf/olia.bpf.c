@@ -33,6 +33,7 @@ void BPF_PROG(olia_init, struct sock *sk)
 	state->between_losses = 0;
 	state->acked_at_loss = ((struct tcp_sock *)sk)->bytes_acked;
 	state->part = 0;
+	limit_unsent(sk);
 }
 
 SEC("struct_ops/olia_cong_avoid")
@@ -45,6 +46,7 @@ void BPF_PROG(olia_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	__u64 window;
 
 	state->shared.measured = since > state->between_losses ? since : state->between_losses;
+	limit_unsent(sk);
 	acked = left_of_slow_start(tp, acked);
 	if (!acked)
 		return;

@@ -30,6 +30,22 @@ static __attribute__((always_inline)) inline void read_path(struct tcp_sock *tp,
 		path->measured = BPF_CORE_READ(icsk, icsk_ca_priv[0]);
 }
 
+/*
+ * A subflow takes no more from its connection while this many bytes wait on it to be sent; 0: no limit. The loader writes it.
+ * What waits on a subflow whose window collapses leaves at its pace, and the connection waits for it.
+ */
+const volatile __u32 subflow_unsent_limit SEC(".rodata.limit") = 0;
+
+/* MPTCP sets it to no limit where it gives the options of the connection to a subflow, as at a join. */
+static __attribute__((always_inline)) inline void limit_unsent(struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	__u32 limit = subflow_unsent_limit;
+
+	if (limit && tp->is_mptcp && tp->notsent_lowat != limit)
+		bpf_setsockopt(sk, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &limit, sizeof(limit));
+}
+
 /* The subflows of the connection of `sk`, as far as they count. */
 static __attribute__((always_inline)) inline void read_paths(struct sock *sk, struct paths *paths)
 {
@@ -40,7 +56,7 @@ static __attribute__((always_inline)) inline void read_paths(struct sock *sk, st
 	struct list_head *head, *node;
 
 	paths->me = MOST_SUBFLOWS;
-	if (!connection)
+	if (!connection || !BPF_CORE_READ((struct tcp_sock *)sk, is_mptcp))
 		return;
 	head = (void *)connection + bpf_core_field_offset(struct mptcp_sock, conn_list);
 	node = BPF_CORE_READ(head, next);

@@ -44,6 +44,7 @@ void BPF_PROG(wvegas_init, struct sock *sk)
 	state->delay_us = 0;
 	state->skip = 0;
 	new_round(state, (struct tcp_sock *)sk);
+	limit_unsent(sk);
 }
 
 SEC("struct_ops/wvegas_pkts_acked")
@@ -121,6 +122,7 @@ void BPF_PROG(wvegas_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct state *state = state_of(sk);
 
+	limit_unsent(sk);
 	if ((__s32)(tp->snd_una - state->end) < 0) {
 		if (tp->snd_cwnd < tp->snd_ssthresh && is_cwnd_limited(tp))
 			tcp_slow_start(tp, acked);

@@ -19,6 +19,8 @@ pub struct ControlPlan {
     pub object: PathBuf,
     /// Its name in the kernel: 15 characters at most, and no other control has it.
     pub name: String,
+    /// Bytes that wait on a subflow to be sent before it takes no more; `None`: no limit.
+    pub subflow_unsent_limit: Option<u32>,
 }
 
 /// A control that is registered as long as this value exists.
@@ -33,6 +35,7 @@ impl Registered {
         };
         let child = Command::new(&plan.loader)
             .args([plan.object.as_os_str(), plan.name.as_ref()])
+            .arg(plan.subflow_unsent_limit.unwrap_or(0).to_string())
             // A signal to the group of this process must leave it time to abort the connections.
             .process_group(0)
             .stdin(Stdio::piped())

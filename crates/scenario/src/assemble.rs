@@ -259,7 +259,7 @@ impl Assembler<'_> {
         let manager: Choice<PathManagers> = self.choices.plain(keys.table("path_manager")?)?;
         Some(fields!(keys => MptcpConfig {
             path_manager: (manager.row.build.make)(&manager.options),
-            reinjection, reinject_on, reassembly, checksum, wide_sequence, short_data_ack, peer_capable,
+            reinjection, reinject_on, reassembly, subflow_unsent_limit, checksum, wide_sequence, short_data_ack, peer_capable,
         }))
     }
 

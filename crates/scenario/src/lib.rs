@@ -9,6 +9,7 @@
 mod addresses;
 mod algorithm_page;
 mod assemble;
+mod buffer_rules;
 mod choices;
 mod draws;
 mod flows;

@@ -9,7 +9,7 @@ use units::{Bytes, Nanos};
 use crate::addresses;
 use crate::choices::Choices;
 use crate::graph::NodePair;
-use crate::keys::{BUFFER_RULES, SET};
+use crate::keys::SET;
 use crate::model::Choice;
 use crate::path_managers::{self, Subflows};
 use crate::registries::Listed;
@@ -191,7 +191,7 @@ impl Rules<'_, '_, '_> {
         let at = transport.at;
         let Some(transport) = transport.as_table_mut() else { return };
         self.recovery(transport, at);
-        self.buffers(transport, at);
+        crate::buffer_rules::sizes(self, transport, at);
         self.variants(transport);
         self.timers(transport, at);
         self.scheduler(transport, choices);
@@ -458,31 +458,6 @@ impl Rules<'_, '_, '_> {
         true
     }
 
-    fn buffers(&mut self, transport: &mut Table, at: Origin) {
-        if transport.text("kind").is_some_and(crate::sctp_rules::is_sctp) {
-            return;
-        }
-        if !transport.has("receive_buffer_max")
-            && let Some(node) = transport.get("receive_buffer").cloned()
-        {
-            transport.put("receive_buffer_max", Origin::Default, Placed::new(node.value, Origin::Default));
-        }
-        self.ordered::<Bytes>(transport, at, "receive_buffer", "receive_buffer_max");
-        let fixed = transport.text("send_buffer").is_some_and(|size| !BUFFER_RULES.contains(&size));
-        if fixed
-            && let Some(max) = transport.take("send_buffer_max")
-            && max.node.at != Origin::Default
-        {
-            let message = format!(
-                "`send_buffer_max` has no meaning with send_buffer = {}{}",
-                transport.text("send_buffer").unwrap_or_default(),
-                whose(transport, "send_buffer")
-            );
-            let help = "set send_buffer = \"auto\" or \"expand\", or remove `send_buffer_max`".into();
-            self.add(max.node.at, Code::Contradiction, "transport.send_buffer_max", message, help);
-        }
-    }
-
     /// Variants of what is switched off: that of a profile is off too, one of the file is a mistake.
     fn variants(&mut self, transport: &mut Table) {
         for (variant, needs) in [("minshall", "nagle"), ("short_data_ack", "wide_sequence")] {
@@ -526,6 +501,7 @@ impl Rules<'_, '_, '_> {
     fn scheduler(&mut self, transport: &Table, choices: &Choices<'_>) {
         let Some(choice) = self.options::<Schedulers>(transport, "scheduler", choices) else { return };
         self.refuse(transport, "scheduler", crate::sctp_rules::scheduler(transport, &choice));
+        crate::buffer_rules::subflow_queue(self, transport, &choice);
     }
 
     /// Some controllers make no sense without a threshold for slow start (choice D-04), or without marks.
@@ -561,7 +537,13 @@ impl Rules<'_, '_, '_> {
     }
 
     /// `low <= high`; true if it holds or cannot be told.
-    fn ordered<T>(&mut self, table: &Table, at: Origin, low: &'static str, high: &'static str) -> bool
+    pub(crate) fn ordered<T>(
+        &mut self,
+        table: &Table,
+        at: Origin,
+        low: &'static str,
+        high: &'static str,
+    ) -> bool
     where
         T: std::str::FromStr + PartialOrd + std::fmt::Display,
     {
@@ -583,7 +565,7 @@ impl Rules<'_, '_, '_> {
 }
 
 /// " (from profile linux)" where the key has its default.
-fn whose(transport: &Table, key: &str) -> String {
+pub(crate) fn whose(transport: &Table, key: &str) -> String {
     match transport.get(key) {
         Some(node) if node.at == Origin::Default => {
             format!(" (from profile {})", transport.text("profile").unwrap_or_default())

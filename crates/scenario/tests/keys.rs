@@ -106,6 +106,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("transport", "reinjection", "flow.upload.transport.reinjection", "death"),
     ("transport", "reinject_on", "flow.upload.transport.reinject_on", "lowest-rtt"),
     ("transport", "reassembly", "flow.upload.transport.reassembly", "joint"),
+    ("transport", "subflow_unsent_limit", "flow.upload.transport.subflow_unsent_limit", "16KiB"),
     ("transport", "checksum", "flow.upload.transport.checksum", "true"),
     ("transport", "ssthresh_from", "flow.upload.transport.ssthresh_from", "flight"),
     ("transport", "wide_sequence", "flow.upload.transport.wide_sequence", "false"),

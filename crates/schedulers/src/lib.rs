@@ -66,6 +66,8 @@ pub struct SubflowView {
     pub send_window: Bytes,
     /// Size of its send buffer: fixed, expanded, or by choice D-32. Only for a scheduler with [`Needs`].
     pub send_buffer: Bytes,
+    /// It takes no more while this much or more is `unsent`; `Bytes::MAX`: no limit.
+    pub unsent_limit: Bytes,
     /// Rate at which the subflow would pace; `None` where it is unlimited or [`Needs::pacing`] is not set.
     pub pacing_rate: Option<BitsPerSecond>,
     /// Payload bytes of a full segment.
@@ -87,12 +89,17 @@ pub struct SubflowView {
 impl SubflowView {
     /// Its send buffer takes another segment, whatever its congestion window says.
     pub fn has_queue_room(&self) -> bool {
-        self.usable && self.held + self.mss <= self.send_buffer
+        self.may_queue() && self.held + self.mss <= self.send_buffer
     }
 
     /// Its send buffer has free memory, and takes a fragment beyond its size (`sk_stream_memory_free`).
     pub fn has_memory(&self) -> bool {
-        self.usable && self.held < self.send_buffer
+        self.may_queue() && self.held < self.send_buffer
+    }
+
+    /// Less than its limit waits to be sent (`tcp_stream_memory_free`).
+    fn may_queue(&self) -> bool {
+        self.usable && self.unsent < self.unsent_limit
     }
 
     /// `bytes` in segments, rounded up.

@@ -251,6 +251,22 @@ mod tests {
     }
 
     #[test]
+    fn a_subflow_on_which_enough_waits_takes_no_more() {
+        let [fast, slow] = paced_s1();
+        let deep = queued(paced(fast, 100_000_000), 20);
+        for (limit, expected) in [
+            (deep.unsent, Decision::Wait),
+            (deep.unsent + Bytes(1), Decision::Send(0)),
+            (Bytes::MAX, Decision::Send(0)),
+        ] {
+            let limited = SubflowView { unsent_limit: limit, ..deep };
+            assert_eq!(pick(&mut MinRatio::default(), &[limited, slow]), expected, "{limit}");
+        }
+        let full = SubflowView { unsent_limit: deep.unsent, ..deep };
+        assert_eq!(pick(&mut MinRatio::new(true), &[full, slow]), Decision::Send(1), "5.15 passes over it");
+    }
+
+    #[test]
     fn an_expanded_send_buffer_takes_more() {
         let [fast, slow] = paced_s1();
         let deep = queued(paced(fast, 100_000_000), 60);

@@ -125,6 +125,8 @@ mod tests {
         let room = 87_040 / MSS - 10;
         assert_eq!(pick(&mut Otias::default(), &[queued(fast, room - 1), slow]), Decision::Send(0));
         assert_eq!(pick(&mut Otias::default(), &[queued(fast, room), slow]), Decision::Wait);
+        let limited = SubflowView { unsent_limit: Bytes(MSS), ..queued(fast, 1) };
+        assert_eq!(pick(&mut Otias::default(), &[limited, slow]), Decision::Wait, "a segment waits there");
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub(crate) fn subflow(srtt_ms: u64, cwnd: u64, inflight: u64) -> SubflowView {
         held: Bytes(inflight * MSS),
         send_window: Bytes(1 << 20),
         send_buffer: Bytes((2 * cwnd * MSS + 16 * 1024).max(87_040)),
+        unsent_limit: Bytes::MAX,
         mss: Bytes(MSS),
         usable: true,
         available: inflight < cwnd,

@@ -111,8 +111,9 @@ fn is_legal(decision: Decision, connection: &ConnectionView<'_>, needs: Needs) -
         Decision::Send(index) => {
             let queues = match needs.queueing {
                 Queueing::Never => false,
-                Queueing::SendBuffer if needs.fragments => at(index).has_memory(),
-                Queueing::SendBuffer => at(index).has_queue_room(),
+                Queueing::SendBuffer if at(index).unsent >= at(index).unsent_limit => false,
+                Queueing::SendBuffer if needs.fragments => at(index).held < at(index).send_buffer,
+                Queueing::SendBuffer => at(index).held + at(index).mss <= at(index).send_buffer,
                 Queueing::Unlimited => true,
             };
             let asked = fresh || connection.question == Question::Again;

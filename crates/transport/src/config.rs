@@ -405,6 +405,9 @@ pub struct MptcpConfig {
     pub reinject_on: ReinjectOn,
     /// When a subflow acknowledges what it holds behind a gap.
     pub reassembly: Reassembly,
+    /// A subflow is given no more while this much waits on it to be sent for the first time (`TCP_NOTSENT_LOWAT` of the
+    /// subflow); for schedulers that queue as much as a send buffer takes.
+    pub subflow_unsent_limit: Bytes,
     /// DSS checksum: 2 more bytes per mapping, which the padding of the option absorbs.
     pub checksum: bool,
     /// 64-bit data sequence numbers and Data ACKs on the wire (otherwise 32-bit): bytes of option space, and so

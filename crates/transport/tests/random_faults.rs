@@ -206,8 +206,8 @@ proptest! {
     }
 }
 
-/// When data is sent again elsewhere, and where; when what is behind a gap is acknowledged.
-fn policy() -> impl Strategy<Value = (Reinjection, ReinjectOn, Reassembly)> {
+/// When data is sent again elsewhere, and where; when what is behind a gap is acknowledged; how much waits on a subflow.
+fn policy() -> impl Strategy<Value = (Reinjection, ReinjectOn, Reassembly, Bytes)> {
     let when = [Reinjection::Timeout, Reinjection::Death, Reinjection::Upstream];
     let on = [ReinjectOn::Scheduler, ReinjectOn::SamePath, ReinjectOn::LowestRtt, ReinjectOn::All];
     let reassembly = [Reassembly::Separate, Reassembly::Joint];
@@ -215,6 +215,7 @@ fn policy() -> impl Strategy<Value = (Reinjection, ReinjectOn, Reassembly)> {
         proptest::sample::select(when.to_vec()),
         proptest::sample::select(on.to_vec()),
         proptest::sample::select(reassembly.to_vec()),
+        proptest::sample::select(vec![Bytes::MAX, Bytes(1), Bytes(20_000)]),
     )
 }
 
@@ -246,7 +247,7 @@ proptest! {
     ) {
         let mut mptcp = setups::mptcp();
         mptcp.path_manager = manager;
-        (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly) = policy;
+        (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly, mptcp.subflow_unsent_limit) = policy;
         mptcp.wide_sequence = wide;
         mptcp.checksum = checksum;
         let (client, server) = converting(setups::mptcp_pair(&config, &mptcp, control, scheduler, paths as u8), seed, true);
@@ -272,7 +273,7 @@ proptest! {
     ) {
         let mut mptcp = setups::mptcp();
         mptcp.path_manager = PathManager::PerPath { subflows };
-        (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly) = policy;
+        (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly, mptcp.subflow_unsent_limit) = policy;
         mptcp.wide_sequence = wide;
         let (client, server) = setups::mptcp_pair(&config, &mptcp, control, scheduler, paths);
         let noise = |(wire, per_mille)| Fault::Noise { wire, per_mille };
@@ -299,7 +300,7 @@ proptest! {
         config.recovery.kind = [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Rack][kind];
         config.options.sack = kind > 0;
         let mut mptcp = setups::mptcp();
-        (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly) = policy;
+        (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly, mptcp.subflow_unsent_limit) = policy;
         mptcp.path_manager = manager;
         let wires: Vec<_> = [40, 150, 280].iter().map(|ms| Wire {
             delay: Nanos::from_millis(*ms), rate: Some(units::BitsPerSecond(2_000_000))
@@ -351,7 +352,7 @@ proptest! {
         let managers =
             [PathManager::PerPath { subflows: 1 }, PathManager::FullMesh { subflows: 1 }, kernel(paths)];
         mptcp.path_manager = managers[manager].clone();
-        (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly) = policy;
+        (mptcp.reinjection, mptcp.reinject_on, mptcp.reassembly, mptcp.subflow_unsent_limit) = policy;
         let (client, server) = setups::mptcp_pair(&config, &mptcp, control, scheduler, paths as u8);
         let duo = Duo::new(client, server, wires, Bytes(total)).with_faults(faults, seed).with_acts(acts).with_bytes(&config, Some(&mptcp));
         delivers(duo, download, config.segment.mss.0 - 28, total)?;

@@ -13,6 +13,7 @@ import click
 
 from ropewalk import _core, backends
 from ropewalk.cli.reporting import RUN_FAILED, WRONG_INPUT, fail, reported
+from ropewalk.quantities import BYTES, quantity
 
 CONTROLS = ("lia", "olia", "balia", "wvegas")
 """The programs of deploy/bpf."""
@@ -22,6 +23,8 @@ PINS = MOUNT / "ropewalk"
 """Files that keep controls loaded."""
 LONGEST = 15
 """Characters of the name of a congestion control in the kernel."""
+LARGEST = 2**31 - 1
+"""Bytes that a limit of the kernel can have."""
 
 
 def available() -> list[str]:
@@ -46,13 +49,20 @@ def cc() -> None:
 @click.argument("control", type=click.Choice(CONTROLS))
 @click.option("--as", "name", metavar="NAME", help="Its name in the kernel; without it the same.")
 @click.option("--keep", is_flag=True, help="Keep it loaded when the command ends, until `cc unload NAME`.")
-def load(*, control: str, name: str | None, keep: bool) -> None:
+@click.option(
+    "--subflow-unsent-limit",
+    "limit",
+    metavar="SIZE",
+    help="A subflow gets no more while this much waits on it to be sent, as in 16KiB; without it no limit.",
+)
+def load(*, control: str, name: str | None, keep: bool, limit: str | None) -> None:
     """Load CONTROL until the command ends.
 
     Sockets that use it keep it to their end.
     """
     with reported():
         name = control if name is None else name
+        unsent = 0 if limit is None else _limit(limit)
         if not name.isidentifier() or not name.isascii() or len(name) > LONGEST:
             fail(
                 f"--as {name}: no name of a congestion control\n"
@@ -69,11 +79,28 @@ def load(*, control: str, name: str | None, keep: bool) -> None:
         if keep and not os.path.ismount(MOUNT):
             fail(f"{MOUNT} is not mounted\n  fix: mount -t bpf bpf {MOUNT}", RUN_FAILED)
         loader, program = _core.kernel_control(backends.folder() / "linux", control)
-        arguments = [str(loader), str(program), name]
+        arguments = [str(loader), str(program), name, str(unsent)]
         if keep:
             PINS.mkdir(exist_ok=True)
             arguments.append(str(PINS / name))
         _follow(arguments, name, keep=keep)
+
+
+def _limit(text: str) -> int:
+    """The number of bytes in `text`; 0 for no limit."""
+    if text == "unlimited":
+        return 0
+    try:
+        size = quantity(text, BYTES)
+    except ValueError as error:
+        fail(f"--subflow-unsent-limit: {error}\n  fix: a size, as in 16KiB, or unlimited", WRONG_INPUT)
+    if not 1 <= size <= LARGEST or not size.is_integer():
+        fail(
+            f'--subflow-unsent-limit: found "{text}", allowed are whole bytes from 1B to {LARGEST}B\n'
+            "  fix: a size, as in 16KiB, or unlimited",
+            WRONG_INPUT,
+        )
+    return int(size)
 
 
 def _follow(arguments: list[str], name: str, *, keep: bool) -> None:

@@ -13,6 +13,7 @@ from ropewalk.why.joins import IN_KERNEL, around_middleboxes, backups, endpoints
 from ropewalk.why.models import is_lossy, lossless
 from ropewalk.why.outages import joined_at_once, late, losses_later, sooner, without_outages
 from ropewalk.why.proxies import correct, leaving, left_out, of_sender, without_crashes, without_limits
+from ropewalk.why.queues import other_schedulers
 from ropewalk.why.reordering import in_order, tolerant
 from ropewalk.why.usual import RESTORED, SUSPECTS, unusual
 
@@ -27,8 +28,6 @@ Settings: TypeAlias = "tuple[Setting, ...]"
 
 MIB = 1024**2
 LARGEST_BUFFER = 1024 * MIB
-SCHEDULERS = ("minrtt", "blest", "ecf", "minratio")
-"""Schedulers that are tried in the place of another one."""
 UNCOUPLED = ("cubic", "newreno")
 """Congestion controls that are tried in the place of a coupled one."""
 ROBUST = ("bbr", "cubic", "westwood")
@@ -338,9 +337,8 @@ def _schedulers(case: Case) -> Iterator[Settings]:
         return
     if regular := no_backups(case.flow):
         yield _transport(case, **regular)
-    for name in SCHEDULERS:
-        if name != case.flow.scheduler:
-            yield _transport(case, scheduler=name)
+    for keys in other_schedulers(case.flow):
+        yield _transport(case, **keys)
     if case.flow.is_cmt and case.flow.transport.get("rescheduling") == "off":
         yield _transport(case, rescheduling="receiver")
 

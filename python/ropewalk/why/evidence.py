@@ -184,10 +184,12 @@ def _scheduler(seen: Seen) -> str:
         )
     waits = rows(seen.results.flows, seen.case.flow)["out_of_order_s"].mean()
     waited = float(waits) / seen.lifetime_s if isinstance(waits, (int, float)) and seen.lifetime_s else 0.0
+    limit = seen.case.flow.transport.get("subflow_unsent_limit", "unlimited")
+    bound = "" if limit == "unlimited" else f" ({limit} may wait on a subflow)"
     return (
-        f"{seen.case.flow.scheduler} gives {slow.name} {percent(slow.share)} of the data, with a round trip "
-        f"of {duration(slow.rtt_s or 0.0)} against {duration(fast.rtt_s or 0.0)}; for {percent(waited)} of "
-        "the time the receiver held data that waited for earlier data"
+        f"{seen.case.flow.scheduler}{bound} gives {slow.name} {percent(slow.share)} of the data, with a "
+        f"round trip of {duration(slow.rtt_s or 0.0)} against {duration(fast.rtt_s or 0.0)}; for "
+        f"{percent(waited)} of the time the receiver held data that waited for earlier data"
     )
 
 

@@ -105,6 +105,13 @@ pub(crate) static TRANSPORT: Section = Section {
             "what a subflow holds behind a gap is acknowledged when the gap is filled, or when the connection's data comes further",
         ),
         mptcp(
+            "subflow_unsent_limit",
+            LIMIT,
+            Fallback::Text("unlimited"),
+            "a subflow is given no more while this much waits on it to be sent, two segments at least lest it starve; with schedulers \
+             that queue up to a send buffer",
+        ),
+        mptcp(
             "checksum",
             FLAG,
             Fallback::Text("false"),
@@ -335,14 +342,16 @@ pub(crate) static TRANSPORT: Section = Section {
         both(
             "send_buffer",
             buffer(&BUFFER_RULES, Bytes(1), GIB),
-            "fixed (in Linux SO_SNDBUF of half of it, which the kernel doubles), twice the congestion windows, or twice the memory that Linux reckons for the largest so far, of all subflows together \
+            "fixed (in Linux SO_SNDBUF of half of it, which the kernel doubles), twice the congestion windows, or twice the \
+             memory that Linux reckons for the largest so far, of all subflows together \
              or of the largest",
         ),
         tcp("send_buffer_max", BUFFER, "upper limit where it is not fixed, with `expand` of each subflow"),
         tcp(
             "header_room",
             size(Bytes(0), Bytes(4096)),
-            "bytes for headers in the memory of a segment that `expand` counts, and the queues of `minratio` with a fixed size (MAX_TCP_HEADER): 320 in kernels of distributions, 192 without \
+            "bytes for headers in the memory of a segment that `expand` counts, and the queues of `minratio` with a \
+             fixed size (MAX_TCP_HEADER): 320 in kernels of distributions, 192 without \
              wireless networks and tunnels",
         ),
         sctp(

@@ -45,6 +45,7 @@ pub fn subflow() -> impl Strategy<Value = SubflowView> {
                 } else {
                     (2 * cwnd + 16_384).max(87_040)
                 }),
+                unsent_limit: Bytes(if stretch < 4 { 5000 } else { u64::MAX }),
                 pacing_rate: rate.filter(|_| srtt.is_some()).map(BitsPerSecond),
                 mss: Bytes(1400),
                 usable,
@@ -94,6 +95,7 @@ pub fn open() -> SubflowView {
         ssthresh: Bytes::MAX,
         send_window: Bytes(1 << 20),
         send_buffer: Bytes(87_040),
+        unsent_limit: Bytes::MAX,
         pacing_rate: Some(BitsPerSecond(4_480_000)),
         mss: Bytes(1400),
         usable: true,

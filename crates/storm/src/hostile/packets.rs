@@ -119,6 +119,7 @@ fn multipath(input: &mut Input<'_>, tcp: &TcpConfig, control: &str) -> (Connecti
     config.reinjection = when[usize::from(input.below(3))];
     config.reinject_on = on[usize::from(input.below(4))];
     config.peer_capable = input.byte() > 10;
+    config.subflow_unsent_limit = [Bytes::MAX, Bytes(1), Bytes(16_384)][usize::from(input.below(3))];
     setups::mptcp_pair(tcp, &config, control, scheduler, 1 + input.below(4))
 }
 

@@ -126,6 +126,7 @@ impl Default for MptcpConfig {
             reinjection: Reinjection::Timeout,
             reinject_on: ReinjectOn::Scheduler,
             reassembly: Reassembly::Separate,
+            subflow_unsent_limit: Bytes::MAX,
             checksum: false,
             wide_sequence: true,
             short_data_ack: false,

@@ -25,6 +25,7 @@ use super::send_side::SendSide;
 use super::signals::Signals;
 use super::subflow::{Join, Subflow};
 use super::subflows::{MAX_SUBFLOWS, Subflows};
+use super::views::Views;
 use crate::address::AddressPair;
 use crate::config::{AckPushed, MptcpConfig, PathManager, Reassembly, Reinjection, TcpConfig};
 use crate::convert::ConvertMessage;
@@ -94,7 +95,8 @@ impl MptcpConnection {
         let mut subflows = Subflows::new(
             Arc::clone(&tcp),
             setup.congestion,
-            (config.reassembly == Reassembly::Joint, needs),
+            Views::new(needs, config.subflow_unsent_limit),
+            config.reassembly == Reassembly::Joint,
             mss,
             sack_room(&tcp, Some(&form)),
         );

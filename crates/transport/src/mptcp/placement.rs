@@ -163,6 +163,11 @@ impl Placement {
                         || self.needs.queueing != Queueing::Never && view(subflows, i).usable,
                     "the scheduler chose a subflow without room"
                 );
+                debug_assert!(
+                    self.needs.queueing == Queueing::Unlimited
+                        || view(subflows, i).unsent < self.config.subflow_unsent_limit,
+                    "more waits on the subflow than may"
+                );
                 give_new(i, len, send, subflows);
                 Some(i)
             }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use congestion::PathView;
-use schedulers::{Needs, SubflowSet};
+use schedulers::SubflowSet;
 use units::{Bytes, Nanos, SimTime};
 
 use super::deadlines::Deadlines;
@@ -62,7 +62,8 @@ impl Subflows {
     pub(super) fn new(
         tcp: Arc<TcpConfig>,
         new_congestion: NewCongestion,
-        (hold_back, needs): (bool, Needs),
+        views: Views,
+        hold_back: bool,
         mss: Bytes,
         sack_blocks: [usize; 2],
     ) -> Self {
@@ -73,7 +74,7 @@ impl Subflows {
             mss,
             sack_blocks,
             list: Vec::new(),
-            views: Views::new(needs),
+            views,
             deadlines: Deadlines::default(),
             busy: SubflowSet::default(),
             unread: SubflowSet::default(),

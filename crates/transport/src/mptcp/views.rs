@@ -2,7 +2,7 @@
 
 use congestion::{PathView, Paths};
 use schedulers::{Needs, SubflowSet, SubflowView};
-use units::SimTime;
+use units::{Bytes, SimTime};
 
 use super::subflow::Subflow;
 use crate::config::TcpConfig;
@@ -14,6 +14,8 @@ use crate::tcp::ranges::Range;
 #[derive(Debug)]
 pub(super) struct Views {
     needs: Needs,
+    /// A subflow takes no more while this much waits on it to be sent.
+    unsent_limit: Bytes,
     subflows: Vec<SubflowView>,
     paths: Vec<PathView>,
     /// Usable subflows with room for a full segment.
@@ -24,10 +26,11 @@ pub(super) struct Views {
 }
 
 impl Views {
-    pub(super) fn new(needs: Needs) -> Self {
+    pub(super) fn new(needs: Needs, unsent_limit: Bytes) -> Self {
         let none = SubflowSet::default();
         Self {
             needs,
+            unsent_limit,
             subflows: Vec::new(),
             paths: Vec::new(),
             room: none,
@@ -39,7 +42,7 @@ impl Views {
 
     /// Adds the views of a new subflow.
     pub(super) fn push(&mut self) {
-        self.subflows.push(SubflowView::default());
+        self.subflows.push(SubflowView { unsent_limit: self.unsent_limit, ..SubflowView::default() });
         self.paths.push(PathView::default());
     }
 

@@ -314,6 +314,7 @@ impl Path {
             inflight: window.flight(),
             unsent: Bytes::ZERO,
             held: queued,
+            unsent_limit: Bytes::MAX,
             mss: chunk,
             usable,
             available,

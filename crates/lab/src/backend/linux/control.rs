@@ -5,9 +5,14 @@
 use std::path::{Path, PathBuf};
 
 use emulate::{ControlsNeed, takes_controls};
+use scenario::Part;
+use scenario::model::Flow;
+use units::Bytes;
 
+use super::rules;
 use crate::backend::NotReady;
 use crate::backend::compiled::Compiled;
+use crate::backend::refusals::Refusals;
 
 macro_rules! source {
     ($name:literal) => {
@@ -106,6 +111,39 @@ pub fn control(folder: &Path, name: &str) -> Result<(PathBuf, PathBuf), NotReady
         help: format!("take one of {}", CONTROLS.join(", ")),
     })?;
     Ok((LOADER.built(folder)?, OBJECTS[place].built(folder)?))
+}
+
+/// Refuses limits of what waits on subflows where no program sets them, and two limits with one program.
+pub(super) fn check_limits(flows: &[Flow], refused: &mut Refusals) {
+    for (index, flow) in flows.iter().enumerate() {
+        let Some((control, limit)) = limit(flow) else { continue };
+        if !CONTROLS.contains(&control) {
+            refused.unless(limit == Bytes::MAX, Part::Flow(index), rules::SUBFLOW_UNSENT_LIMIT);
+            continue;
+        }
+        let too_large = |limit: Bytes| limit != Bytes::MAX && i32::try_from(limit.0).is_err();
+        if too_large(limit) {
+            refused.add_with(Part::Flow(index), rules::SUBFLOW_UNSENT_LIMIT, format!("{}B", i32::MAX));
+            continue;
+        }
+        let first = flows.iter().filter_map(self::limit).find(|(known, _)| *known == control);
+        if let Some((_, first)) = first.filter(|(_, first)| *first != limit && !too_large(*first)) {
+            let value = if first == Bytes::MAX { "unlimited".into() } else { format!("{}B", first.0) };
+            refused.add_with(Part::Flow(index), rules::SAME_SUBFLOW_UNSENT_LIMIT, value);
+        }
+    }
+}
+
+/// The limit that the program of a control sets; `None`: none.
+pub(super) fn limit_of(flows: &[Flow], control: &str) -> Option<u32> {
+    let (_, limit) = flows.iter().filter_map(limit).find(|(name, _)| *name == control)?;
+    u32::try_from(limit.0).ok()
+}
+
+/// Congestion control of a flow of MPTCP, and how much may wait on each of its subflows.
+fn limit(flow: &Flow) -> Option<(&str, Bytes)> {
+    let multipath = flow.transport.mptcp.as_ref()?;
+    Some((flow.transport.congestion.as_ref()?.name(), multipath.config.subflow_unsent_limit))
 }
 
 #[cfg(test)]

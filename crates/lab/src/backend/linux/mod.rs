@@ -20,7 +20,7 @@ use emulate::{
 };
 use network::{Carrier, NodeId, Observe, Watch};
 use scenario::Unsupported;
-use scenario::model::Scenario;
+use scenario::model::{Flow, Scenario};
 use trace::{Accuracy, Measured, MeasuredTable, RunRecord};
 use units::{Nanos, SimTime};
 
@@ -219,7 +219,8 @@ impl Linux {
             failed("it was not asked what it supports".into(), "please report this scenario".into())
         })?;
         let _one = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        add_controls(&mut plan, &self.folder).map_err(|reason| failed(reason.message, reason.help))?;
+        add_controls(&mut plan, &scenario.flows, &self.folder)
+            .map_err(|reason| failed(reason.message, reason.help))?;
         plan.flows.iter_mut().for_each(|flow| flow.seed = seed);
         plan.series = observe.series.then_some(scenario.record_interval);
         let unwritable = |error: std::io::Error| {
@@ -307,12 +308,12 @@ pub fn emulation() -> String {
 }
 
 /// Builds the controls that the kernel lacks, and gives each a name of this process.
-fn add_controls(plan: &mut emulate::Plan, folder: &Path) -> Result<(), NotReady> {
+fn add_controls(plan: &mut emulate::Plan, flows: &[Flow], folder: &Path) -> Result<(), NotReady> {
     for name in CONTROLS {
         let own = format!("{name}_{}", std::process::id());
-        let flows = plan.flows.iter_mut().map(|flow| &mut flow.sockets.congestion);
+        let sockets = plan.flows.iter_mut().map(|flow| &mut flow.sockets.congestion);
         let routes = plan.hosts.iter_mut().flat_map(|host| &mut host.uplinks);
-        let named: Vec<&mut String> = flows
+        let named: Vec<&mut String> = sockets
             .chain(routes.filter_map(|uplink| uplink.congestion.as_mut()))
             .filter(|known| *known == name)
             .collect();
@@ -328,7 +329,8 @@ fn add_controls(plan: &mut emulate::Plan, folder: &Path) -> Result<(), NotReady>
         })?;
         named.into_iter().for_each(|known| known.clone_from(&own));
         let (loader, object) = control(folder, name)?;
-        plan.controls.push(ControlPlan { loader, object, name: own });
+        let subflow_unsent_limit = control::limit_of(flows, name);
+        plan.controls.push(ControlPlan { loader, object, name: own, subflow_unsent_limit });
     }
     Ok(())
 }

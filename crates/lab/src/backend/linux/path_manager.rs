@@ -55,6 +55,8 @@ pub(super) fn add(
         reinjection,
         reinject_on,
         reassembly,
+        // With the congestion control, whose program sets it.
+        subflow_unsent_limit: _,
         checksum: _,
         wide_sequence,
         short_data_ack,

@@ -38,6 +38,8 @@ const FLOW_RULES: &[Rule] = &[
     PATH_MANAGER,
     ENDPOINTS,
     SAME_PATH_MANAGER,
+    SUBFLOW_UNSENT_LIMIT,
+    SAME_SUBFLOW_UNSENT_LIMIT,
     SAME_SETTINGS,
     REINJECTION,
     REINJECT_ON,
@@ -120,6 +122,15 @@ pub(super) const SAME_SETTINGS: Rule = rule(
 pub(super) const REINJECTION: Rule = rule("transport.reinjection", "\"upstream\"");
 pub(super) const REINJECT_ON: Rule = rule("transport.reinject_on", "\"scheduler\"");
 pub(super) const REASSEMBLY: Rule = rule("transport.reassembly", "\"separate\"");
+pub(super) const SUBFLOW_UNSENT_LIMIT: Rule = rule(
+    "transport.subflow_unsent_limit",
+    "\"unlimited\"; up to \"2147483647B\" with lia, olia, balia and wvegas, whose programs set it",
+)
+.as_in("unlimited");
+pub(super) const SAME_SUBFLOW_UNSENT_LIMIT: Rule = rule(
+    "transport.subflow_unsent_limit",
+    "that of the other MPTCP flows with its congestion control, which is one program",
+);
 pub(super) const WIDE_SEQUENCE: Rule = rule("transport.wide_sequence", "true");
 pub(super) const SHORT_DATA_ACK: Rule = rule("transport.short_data_ack", "true");
 pub(super) const PEER: Rule = rule("transport.peer_capable", "true");

@@ -8,7 +8,7 @@ use emulate::{
     SegmentCounts, SubflowState, Talk, address,
 };
 use network::Interface;
-use scenario::{Document, Registries};
+use scenario::{Document, Part, Registries};
 use trace::Series;
 use trace::metrics::TABLES;
 use units::Bytes;
@@ -291,6 +291,39 @@ fn commands_are_given_to_the_hosts_and_share_a_congestion_control() {
     };
     assert_eq!(refused(&crate::Simulator), ["app"]);
     assert_eq!(refused(&crate::Ns3::new(std::env::temp_dir())), ["app"]);
+}
+
+/// One program serves all flows with its congestion control.
+#[test]
+fn a_limit_of_what_waits_on_subflows_needs_a_program_and_is_one_for_all_of_its_flows() {
+    let key = "transport.subflow_unsent_limit";
+    let unsupported = |text: &str| -> Vec<_> {
+        let found = Linux::new(std::env::temp_dir()).unsupported(&scenario(text));
+        found.into_iter().map(|one| (one.part, one.key, one.value)).collect()
+    };
+    let limited = format!("{TEXT}subflow_unsent_limit = \"16KiB\"\n");
+    assert_eq!(refused(&limited), [key], "CUBIC is the kernel's own");
+    let coupled = format!("{limited}congestion = \"olia\"\n");
+    assert!(refused(&coupled).is_empty());
+    assert_eq!(control::limit_of(&scenario(&coupled).flows, "olia"), Some(16_384));
+    assert_eq!(control::limit_of(&scenario(&coupled).flows, "lia"), None);
+    let without = format!("{TEXT}congestion = \"olia\"\n");
+    assert_eq!(control::limit_of(&scenario(&without).flows, "olia"), None);
+    let too_large = coupled.replace("16KiB", "4GiB");
+    assert_eq!(refused(&too_large), [key]);
+    let (_, flow) = TEXT.split_once("[[flow]]").unwrap();
+    let second = |rest: &str| format!("{coupled}[[flow]]{}{rest}", flow.replace("\"f\"", "\"g\""));
+    assert!(refused(&second("subflow_unsent_limit = \"16KiB\"\ncongestion = \"olia\"\n")).is_empty());
+    assert!(refused(&second("congestion = \"lia\"\n")).is_empty(), "another program");
+    let first_too_large = second("subflow_unsent_limit = \"16KiB\"\ncongestion = \"olia\"\n");
+    let found = unsupported(&first_too_large.replacen("16KiB", "4GiB", 1));
+    assert_eq!(
+        found,
+        [(Part::Flow(0), key, Some("2147483647B".into()))],
+        "its size is no cure for the second"
+    );
+    let found = unsupported(&second("congestion = \"olia\"\n"));
+    assert_eq!(found, [(Part::Flow(1), key, Some("16384B".into()))]);
 }
 
 /// Exact enough for a round trip of 40 ms.

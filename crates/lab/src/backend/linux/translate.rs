@@ -13,6 +13,7 @@ use scenario::model::{Choice, Flow, Scenario, Setting, Transport};
 use scenario::{Part, Unsupported};
 use units::{Nanos, SimTime};
 
+use super::control;
 use super::path_manager::{self, Ends};
 use super::{rules, tcp};
 use crate::backend::Rule;
@@ -60,6 +61,7 @@ pub(super) fn plan(scenario: &Scenario) -> Result<Plan, Vec<Unsupported>> {
     for (index, flow) in flows.iter().enumerate() {
         add_flow(&mut plan, (index, flow), scenario, &mut refused);
     }
+    control::check_limits(flows, &mut refused);
     if refused.is_empty() {
         path_manager::changes(&mut plan, scenario, &mut refused);
     }
