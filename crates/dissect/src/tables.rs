@@ -11,7 +11,7 @@ use trace::{Better, Kind, MetricSpec, Table, TableSpec, Unit, metrics};
 use wire::frame::Ends;
 
 use crate::reading::Reading;
-use crate::rows::{Own, Row, table};
+use crate::rows::{Own, Row, Sheet};
 use crate::samples::Sample;
 use crate::views::{ConnectionView, Counterparts, FlowView, SubflowView};
 
@@ -105,7 +105,7 @@ const fn own(name: &'static str, kind: Kind) -> MetricSpec {
 
 /// The tables of a run, of which `runs`, `flows`, `subflows` and `series` have rows; `samples`, `silences` and `losses`.
 pub fn tables(reading: &Reading) -> Vec<Table> {
-    let mut rows = Rows::default();
+    let mut rows = Rows::new();
     let mut times: BTreeMap<String, u64> = BTreeMap::new();
     for (number, flow) in (0..).zip(reading.flows()) {
         for end in 0..2 {
@@ -115,32 +115,32 @@ pub fn tables(reading: &Reading) -> Vec<Table> {
             }
         }
     }
-    let mut run = Row::default();
+    let mut runs = Sheet::new(&metrics::RUNS, &[]);
+    let mut run = runs.row();
     run.put("run", RUN);
     run.put("end_s", reading.duration());
-    let of = |spec: &'static TableSpec| match spec.name {
-        "runs" => table(spec, &[], std::slice::from_ref(&run)),
-        "flows" => table(spec, OF_FLOWS, &rows.flows),
-        "subflows" => table(spec, OF_SUBFLOWS, &rows.subflows),
-        "series" => table(spec, &[], &rows.series),
-        _ => table(spec, &[], &[]),
+    let Rows { flows, subflows, series, samples, silences, losses } = rows;
+    let mut known = [runs, flows, subflows, series].map(Sheet::finish).map(Some);
+    let mut of = |spec: &TableSpec| {
+        let known =
+            known.iter_mut().find(|table| table.as_ref().is_some_and(|table| table.name == spec.name));
+        known.and_then(Option::take).unwrap_or_else(|| Sheet::new(spec, &[]).finish())
     };
-    let of_runs = metrics::TABLES.iter().map(|spec| of(spec));
-    let fitted = [(&SAMPLES, &rows.samples), (&SILENCES, &rows.silences), (&LOSSES, &rows.losses)];
-    of_runs.chain(fitted.map(|(spec, rows)| table(spec, &[], rows))).collect()
+    let mut all: Vec<Table> = metrics::TABLES.iter().map(|spec| of(spec)).collect();
+    all.extend([samples, silences, losses].map(Sheet::finish));
+    all
 }
 
 /// In place of a seed.
 const RUN: u64 = 0;
 
-#[derive(Default)]
 struct Rows {
-    flows: Vec<Row>,
-    subflows: Vec<Row>,
-    series: Vec<Row>,
-    samples: Vec<Row>,
-    silences: Vec<Row>,
-    losses: Vec<Row>,
+    flows: Sheet,
+    subflows: Sheet,
+    series: Sheet,
+    samples: Sheet,
+    silences: Sheet,
+    losses: Sheet,
 }
 
 /// Client and server by name, in the direction of the data.
@@ -274,12 +274,23 @@ fn share(part: u64, all: u64) -> Option<f64> {
 }
 
 impl Rows {
+    fn new() -> Self {
+        Self {
+            flows: Sheet::new(&metrics::FLOWS, OF_FLOWS),
+            subflows: Sheet::new(&metrics::SUBFLOWS, OF_SUBFLOWS),
+            series: Sheet::new(&metrics::SERIES, &[]),
+            samples: Sheet::new(&SAMPLES, &[]),
+            silences: Sheet::new(&SILENCES, &[]),
+            losses: Sheet::new(&LOSSES, &[]),
+        }
+    }
+
     fn add(&mut self, one: &Conversation<'_>) {
         let subflows = one.subflows();
-        self.flows.push(flow(one, &subflows));
+        flow(self.flows.row(), one, &subflows);
         let all: u64 = subflows.iter().map(|subflow| subflow.arrived(one.end)).sum();
         for (index, of) in (0..).zip(&subflows) {
-            self.subflows.push(subflow(one, (index, of), all));
+            subflow(self.subflows.row(), one, (index, of), all);
             if !one.is_datagrams() {
                 self.series_of_subflow(one, index, of);
                 self.samples(one, index, of);
@@ -296,15 +307,14 @@ impl Rows {
         metric: &str,
         value: impl Into<Option<f64>>,
     ) {
-        let mut row = Row::default();
+        let mut row = self.series.row();
         row.put("run", RUN);
-        row.put("flow", one.name.clone());
+        row.put("flow", one.name.as_str());
         row.maybe("connection", subflow.map(|_| 0));
         row.maybe("subflow", subflow);
         row.put("t_s", at as f64 / 1e9);
         row.put("metric", metric);
         row.maybe("value", value.into());
-        self.series.push(row);
     }
 
     /// Rates need the sample before.
@@ -344,32 +354,23 @@ impl Rows {
 
     fn samples(&mut self, one: &Conversation<'_>, index: u64, of: &Subflow<'_>) {
         let Some(sender) = of.sender else { return };
-        let named = || {
-            let mut row = Row::default();
-            row.put("flow", one.name.clone());
-            row.put("subflow", index);
-            row
-        };
         for sample in sender.samples(one.end) {
-            let mut row = named();
+            let mut row = named(&mut self.samples, one, index);
             row.put("t_s", sample.at as f64 / 1e9);
             row.put("acked_bytes", sample.acked);
             row.put("inflight_bytes", sample.waiting);
             row.maybe("rtt_s", (sample.rtt > 0).then_some(sample.rtt as f64 / 1e9));
             row.put("retransmitted_segments", sample.repeated);
-            self.samples.push(row);
         }
         for (packet, at) in sender.lost(one.end) {
-            let mut row = named();
+            let mut row = named(&mut self.losses, one, index);
             row.put("packet", packet);
             row.put("t_s", at);
-            self.losses.push(row);
         }
         for [start, end] in sender.silences(one.end) {
-            let mut row = named();
+            let mut row = named(&mut self.silences, one, index);
             row.put("start_s", start);
             row.put("end_s", end);
-            self.silences.push(row);
         }
     }
 
@@ -393,15 +394,22 @@ impl Rows {
     }
 }
 
-fn flow(one: &Conversation<'_>, subflows: &[Subflow<'_>]) -> Row {
+/// The next row of a subflow.
+fn named<'s>(sheet: &'s mut Sheet, one: &Conversation<'_>, index: u64) -> Row<'s> {
+    let mut row = sheet.row();
+    row.put("flow", one.name.as_str());
+    row.put("subflow", index);
+    row
+}
+
+fn flow(mut row: Row<'_>, one: &Conversation<'_>, subflows: &[Subflow<'_>]) {
     let (end, any) = (one.end, one.flow.any());
     let multipath = any.is_multipath();
     let sum = |what: &dyn Fn(&SubflowView<'_>) -> u64| {
         one.sender().map(|sender| sender.subflows().map(|view| what(&view)).sum::<u64>())
     };
-    let mut row = Row::default();
     row.put("run", RUN);
-    row.put("flow", one.name.clone());
+    row.put("flow", one.name.as_str());
     row.put("connection", one.number);
     row.put("side", one.flow.side());
     row.put("from_client", end == 0);
@@ -447,25 +455,23 @@ fn flow(one: &Conversation<'_>, subflows: &[Subflow<'_>]) -> Row {
     row.put("subflows", subflows.len() as u64);
     row.put("bytes", one.bytes());
     row.put("reset", one.flow.places().any(|place| place.subflows().any(|view| view.is_reset())));
-    row
 }
 
-fn held(row: &mut Row, [mean, p95, max]: [&'static str; 3], held: &trace::Held) {
+fn held(row: &mut Row<'_>, [mean, p95, max]: [&'static str; 3], held: &trace::Held) {
     row.put(mean, held.mean);
     row.put(p95, held.p95.0);
     row.put(max, held.max.0);
 }
 
-fn subflow(one: &Conversation<'_>, (index, of): (u64, &Subflow<'_>), all: u64) -> Row {
+fn subflow(mut row: Row<'_>, one: &Conversation<'_>, (index, of): (u64, &Subflow<'_>), all: u64) {
     let (end, any) = (one.end, of.any);
     let back = any.counts(1 - end);
     let arrived = of.arrived(end);
-    let mut row = Row::default();
     row.put("run", RUN);
-    row.put("flow", one.name.clone());
+    row.put("flow", one.name.as_str());
     row.put("connection", 0);
     row.put("subflow", index);
-    row.put("path", path(any.ends(), end));
+    row.put("path", path(any.ends(), end).as_str());
     row.put("side", one.flow.side());
     row.maybe("established_s", of.sender.unwrap_or(any).established(end));
     row.maybe("goodput_bit_s", one.rate(arrived));
@@ -515,5 +521,4 @@ fn subflow(one: &Conversation<'_>, (index, of): (u64, &Subflow<'_>), all: u64) -
         let sent = sender.counts(end).segments;
         row.put("lost_segments", sent.saturating_sub(receiver.counts(end).segments));
     }
-    row
 }

@@ -29,4 +29,4 @@ pub use record::{
 };
 pub use series::{Metric, Series, SeriesKey};
 pub use states::StateTimes;
-pub use table::{Column, Data, Table, TableBuilder};
+pub use table::{Column, Data, Table, TableBuilder, Words};

@@ -139,23 +139,50 @@ impl Data {
 
     /// A column of words.
     pub fn words<'a>(rows: impl IntoIterator<Item = Option<&'a str>>) -> Self {
-        let mut words: Vec<String> = Vec::new();
-        let mut known = BTreeMap::new();
-        // Rows with the same word mostly follow each other.
-        let mut last = None;
-        let mut index = |word: &'a str| match last {
-            Some((same, index)) if same == word => index,
-            _ => {
-                let index = *known.entry(word).or_insert_with(|| {
-                    words.push(word.to_owned());
-                    (words.len() - 1) as u32
-                });
-                last = Some((word, index));
-                index
-            }
-        };
-        let rows = rows.into_iter().map(|row| row.map(&mut index)).collect();
-        Self::Word { words, rows }
+        let mut words = Words::default();
+        rows.into_iter().for_each(|row| words.push(row));
+        words.finish()
+    }
+}
+
+/// A column of words in the making: each word is stored once.
+#[derive(Clone, Debug, Default)]
+pub struct Words {
+    words: Vec<String>,
+    known: BTreeMap<String, u32>,
+    /// The word of the last row that has one: rows with the same word mostly follow each other.
+    last: u32,
+    rows: Vec<Option<u32>>,
+}
+
+impl Words {
+    /// The next row.
+    pub fn push(&mut self, word: Option<&str>) {
+        let index = word.map(|word| self.index(word));
+        self.rows.push(index);
+    }
+
+    /// Rows without a word, until there are as many as this.
+    pub fn pad(&mut self, rows: usize) {
+        self.rows.resize(rows.max(self.rows.len()), None);
+    }
+
+    /// The column.
+    pub fn finish(self) -> Data {
+        Data::Word { words: self.words, rows: self.rows }
+    }
+
+    fn index(&mut self, word: &str) -> u32 {
+        if self.words.get(self.last as usize).is_some_and(|last| last == word) {
+            return self.last;
+        }
+        self.last = self.known.get(word).copied().unwrap_or_else(|| {
+            let next = self.words.len() as u32;
+            self.words.push(word.to_owned());
+            self.known.insert(word.to_owned(), next);
+            next
+        });
+        self.last
     }
 }
 
@@ -222,6 +249,16 @@ mod tests {
         let Data::Word { words, rows } = column else { panic!() };
         assert_eq!(words, ["a", "b"]);
         assert_eq!(rows, [Some(0), Some(0), None, Some(0), Some(1), Some(0)]);
+    }
+
+    #[test]
+    fn rows_without_a_word_are_filled_in() {
+        let mut words = Words::default();
+        words.pad(2);
+        words.push(Some("a"));
+        words.pad(1);
+        words.pad(4);
+        assert_eq!(words.finish(), Data::words([None, None, Some("a"), None]));
     }
 
     #[test]
