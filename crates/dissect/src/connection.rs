@@ -88,6 +88,8 @@ pub(crate) struct Ending {
     pub(crate) reset: bool,
     /// The reason of MP_TCPRST.
     pub(crate) reason: Option<u8>,
+    /// Its receiver has discarded what it held because of gaps, and takes no more.
+    pub(crate) abandoned: bool,
 }
 
 /// Properties of a subflow that its ends tell when it is opened.

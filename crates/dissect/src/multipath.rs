@@ -166,6 +166,24 @@ impl Reading {
             let id = if subflow.joins.is_none() { Some(0) } else { subflow.joining.ids[end] };
             if subflow.is_established() && id.is_some_and(|id| ids.contains(&id)) {
                 subflow.ending.closed.get_or_insert(at);
+                self.abandon(at, number);
+            }
+        }
+    }
+
+    /// A subflow ends while its connection goes on: data behind its gaps will come over others, and the connection
+    /// holds it no longer. The record of the subflow itself changes with packets over it, as that of a run.
+    pub(crate) fn abandon(&mut self, at: u64, index: usize) {
+        let subflow = &mut self.subflows[index];
+        if subflow.mode != Mode::Multipath || subflow.ending.abandoned {
+            return;
+        }
+        subflow.ending.abandoned = true;
+        let connection = &mut self.connections[subflow.connection];
+        for (direction, stream) in subflow.directions.iter_mut().zip(&mut connection.streams) {
+            let held = direction.behind_a_gap();
+            if held > 0 {
+                stream.hold((connection.start, at), held, 0);
             }
         }
     }

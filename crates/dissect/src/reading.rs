@@ -246,6 +246,14 @@ impl Reading {
             }
             self.data(at, index, end, first, payload);
         }
+        if header.flags.has(TcpFlags::RST) {
+            self.abandon(at, index);
+        }
+        let subflow = &mut self.subflows[index];
+        if subflow.ending.abandoned {
+            let start = self.connections[subflow.connection].start;
+            subflow.directions[end].held.set(start, at, 0);
+        }
         self.wait(at, index, end);
     }
 
@@ -382,6 +390,9 @@ impl Reading {
                 None => direction.counts.unmapped_bytes += part.len(),
             }
         });
+        if subflow.ending.abandoned {
+            return;
+        }
         let after = direction.behind_a_gap();
         direction.held.set(start, at, after);
         if multipath {
