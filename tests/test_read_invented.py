@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import ropewalk as rw
-from test_read_runs import NAMES, OF_LEGS, ONE_END, columns
+from test_read_runs import NAMES, OF_LEGS, OF_TIME, columns
 
 ORBIT = """\
 kind = "walker"
@@ -143,7 +143,7 @@ def test_three_subflows(at: str, more: str, tmp_path: Path) -> None:
     reading = rw.read([results.captures[1]])
     assert reading.subflows.sort("established_s")["backup"].to_list() == [False, True, False]
     # Its means begin later, and end earlier.
-    one_end = {"wire_bytes", *ONE_END}
+    one_end = {"wire_bytes", *OF_TIME}
     for run, read in ((results.flows, reading.flows), (results.subflows, reading.subflows)):
         passed = NAMES | (one_end if at == "server" else set())
         passed |= {"reinjected_bytes"} if more else set()
