@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "benches" / "two-paths.toml"
 LENGTHS = (8, 64)
 """Seconds of simulated time."""
+MANY = (ROOT / "scenarios" / "leo-pair-browsing.toml", ROOT / "benches" / "short-flows.toml")
+"""Scenarios of many connections."""
 TURNS = 9
 
 
@@ -61,18 +63,20 @@ def measured(file: Path) -> tuple[int, float, int]:
 
 
 def main() -> None:
-    """One line for each length."""
+    """One line for each length, and for each scenario of many connections."""
     print(
         f"{'captures of':<20} {'packets':>12} {'write / simulate':>17} {'read, M / CPU s':>16} {'MB more':>8}"
     )
     with tempfile.TemporaryDirectory() as folder:
-        for seconds in LENGTHS:
-            order = rw.Capture(folder)
-            scenario = rw.Scenario.load(SCENARIO, [("duration", f"{seconds}s")])
+        order = rw.Capture(folder)
+        long: list[tuple[Path, list[tuple[str, str]], str]]
+        long = [(SCENARIO, [("duration", f"{seconds}s")], f", {seconds} s") for seconds in LENGTHS]
+        for file, changes, label in [*long, *((file, [], "") for file in MANY)]:
+            scenario = rw.Scenario.load(file, changes)
             plain, written = simulated(scenario, order)
             packets, spent, memory = measured(order.files([1])[1])
             print(
-                f"{SCENARIO.stem + f', {seconds} s':<20} {packets:>12,} {written / plain - 1.0:>17.2f} "
+                f"{file.stem + label:<20} {packets:>12,} {written / plain - 1.0:>17.2f} "
                 f"{packets / spent / 1e6:>16.2f} {memory / 1e6:>8.1f}",
                 flush=True,
             )
