@@ -20,8 +20,8 @@ use crate::samples::Clock;
 /// A capture may go on for a day after its last packet.
 const LONGEST_END: u64 = 86_400_000_000_000;
 
-/// A packet that has fewer bytes has no IP header.
-const SHORT: usize = 20;
+/// A packet that has fewer bytes has no whole header of IPv4, or of IPv6.
+const SHORT: [usize; 2] = [20, 40];
 /// The cure for packets that are cut off.
 const LARGER: &str = "capture with a larger snap length (tcpdump -s 128)";
 
@@ -177,7 +177,9 @@ impl Reading {
         let decoded = found.map(|found| (found, Frame::decode_of(found.bytes, record.sent(found.bytes))));
         let Some((datagram, Ok(frame))) = decoded else {
             self.options.other += 1;
-            let short = decoded.map_or(record.bytes.len(), |(found, _)| found.bytes.len()) < SHORT;
+            let bytes = decoded.map_or(record.bytes, |(found, _)| found.bytes);
+            let six = bytes.first().is_some_and(|first| first >> 4 == 6);
+            let short = bytes.len() < SHORT[usize::from(six)];
             let cut = short || matches!(decoded, Some((_, Err(Malformed::Cut))));
             self.options.cut += u64::from(cut && record.bytes.len() < record.len as usize);
             return;

@@ -106,8 +106,9 @@ def execute(order: ReadOrder) -> None:
     reading = connections.read(order.files)
     for problem in reading.problems:
         complain(problem)
-    if not reading.packets:
-        fail("no packet could be read", RUN_FAILED)
+    if reading.not_read == reading.packets:
+        others = ": none is TCP, SCTP or UDP with whole headers" if reading.packets else ""
+        fail(f"no packet could be read{others}", RUN_FAILED)
     if order.scenario is not None and reading.fitted.flow is None:
         fail(
             f"--scenario {order.scenario}: no connection whose sender was captured\n"
@@ -149,7 +150,7 @@ def _written(reading: connections.Reading, order: ReadOrder) -> Iterator[str]:
 
 def _print(reading: connections.Reading) -> None:
     screen = printer()
-    others = f", {reading.not_read} of them neither TCP, SCTP nor UDP" if reading.not_read else ""
+    others = f", {reading.not_read} of them not read" if reading.not_read else ""
     screen.paragraph(f"{reading.packets} packets{others}", style="bold")
     screen.line()
     if not reading.flows.height:

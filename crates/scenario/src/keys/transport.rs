@@ -22,6 +22,8 @@ const HOUR: Nanos = Nanos::from_secs(3600);
 const TIMER: Kind = duration(Nanos(1), HOUR);
 const LIMIT: Kind = size(Bytes(1), Bytes::MAX);
 const BUFFER: Kind = size(Bytes(1), GIB);
+/// With headers of 40 bytes and all options a datagram has 64 KiB at most.
+const LARGEST_MSS: Bytes = Bytes(65_535 - 40 - 40);
 
 /// A transport setting whose default is in the profile.
 const fn tcp(name: &'static str, kind: Kind, doc: &'static str) -> Key {
@@ -137,7 +139,7 @@ pub(crate) static TRANSPORT: Section = Section {
         ),
         both(
             "mss",
-            size(Bytes(1), Bytes(65_495)),
+            size(Bytes(1), LARGEST_MSS),
             "payload of a full segment without options; with SCTP largest user data of a DATA chunk",
         ),
         Key {
