@@ -322,3 +322,16 @@ def test_a_mistake_names_the_cure(
     assert done.returncode == 2
     assert expected in done.stderr
     assert not (tmp_path / "out" / "summary.json").exists()
+
+
+@pytest.mark.parametrize("snap", [20, 39, 41])
+def test_headers_of_ipv6_that_are_cut_off_are_told(ropewalk: Ropewalk, tmp_path: Path, snap: int) -> None:
+    """20 to 39 bytes were taken for another protocol without a word."""
+    path = tmp_path / "six.toml"
+    path.write_text(SMALL.replace('kind = "mptcp"', 'kind = "mptcp"\nheader = "60B"'), encoding="utf-8")
+    rw.Scenario.load(path).run(1, capture=Capture(tmp_path / "cut", snap=snap))
+    told = ropewalk("read", tmp_path / "cut" / "seed-1.pcapng")
+    assert (told.returncode, told.stdout) == (1, "")
+    cut, last = told.stderr.splitlines()
+    assert "packets are cut off within their headers, and not read" in cut
+    assert last == "no packet could be read: none is TCP, SCTP or UDP with whole headers"
