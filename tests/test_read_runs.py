@@ -301,6 +301,21 @@ def test_one_end_gives_what_it_knows(name: str, seed: int, sends: bool, tmp_path
             one_end(told_sub, found_sub, spans, late)
 
 
+@pytest.mark.parametrize("taken", ["true", "false"])
+def test_data_before_the_cookie_ack(taken: str, tmp_path: Path) -> None:
+    """Data overtakes the COOKIE ACK on the other path; a capture tells whether the client takes it."""
+    changes = [("duration", "12s"), ("flow.download.transport.data_is_cookie_ack", taken)]
+    scenario = rw.Scenario.load(ROOT / "scenarios" / "wlan-lte-cmt.toml", changes)
+    results = scenario.run([6], capture=rw.Capture(tmp_path, snap=0))
+    reading = rw.read([results.captures[6]])
+    [told], [found] = results.flows.to_dicts(), reading.flows.to_dicts()
+    assert columns(told, found, NAMES | {"transport"}) == []
+    paths = [table.sort("established_s").to_dicts() for table in (results.subflows, reading.subflows)]
+    for of_run, of_capture in zip(*paths, strict=True):
+        # Chunks that are marked to be sent again, and acknowledged before, are no round trips of the run.
+        assert columns(of_run, of_capture, NAMES | {"srtt_mean_s"}) == []
+
+
 REFUSED = """\
 name = "a fallback, and a subflow that is refused"
 duration = "5s"

@@ -24,6 +24,17 @@ pub(crate) struct Association {
     pub(crate) tags: [Option<u32>; 2],
     /// Their data.
     pub(crate) sides: [Chunks; 2],
+    /// Between INIT ACK and COOKIE ACK: data of the server, which its client may discard.
+    pub(crate) early: Option<Vec<Early>>,
+}
+
+/// A chunk that has come before the COOKIE ACK.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Early {
+    pub(crate) at: u64,
+    /// Its path as a number of a subflow, and its packet among those of the path.
+    pub(crate) packet: (usize, u64),
+    pub(crate) fields: DataFields,
 }
 
 /// Data of one end.

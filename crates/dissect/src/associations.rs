@@ -7,15 +7,18 @@ use std::collections::BTreeMap;
 
 use transport::seq::Seq32;
 use wire::frame::{Ends, Frame};
-use wire::sctp::{Chunk, InitFields, SackFields, SctpHeader, kind};
+use wire::sctp::{Chunk, DataFields, InitFields, SackFields, SctpHeader, kind};
 
-use crate::association::{Association, OnPath};
+use crate::association::{Association, Early, OnPath};
 use crate::connection::{Connection, Join, Mode, Stream, Subflow};
 use crate::link::Way;
 use crate::reading::{Key, Place, Reading, opposite};
 
 /// Sender and receiver port, and the tag of the receiver.
 type Tagged = (Place, [u16; 2], u32);
+
+/// Chunks that may wait for a COOKIE ACK. More are those of a damaged file, and are taken as they come.
+const EARLY: usize = 1 << 12;
 
 /// Associations that are known.
 #[derive(Debug, Default)]
@@ -166,23 +169,53 @@ impl Reading {
         }
     }
 
-    fn data_chunk(&mut self, At { at, index, end }: At, chunk: &Chunk<'_>, data: &mut Data) {
+    fn data_chunk(&mut self, here: At, chunk: &Chunk<'_>, data: &mut Data) {
         let Some(fields) = chunk.data() else {
             self.associations.cut += chunk.len as u64;
             return;
         };
+        let At { at, index, end } = here;
+        let number = self.subflows[index].directions[end].counts.packets;
+        if end == 1
+            && let Some(early) = &mut self.association(index).early
+            && early.len() < EARLY
+        {
+            early.push(Early { at, packet: (index, number), fields });
+            return;
+        }
+        self.take_chunk(here, &fields, data);
+    }
+
+    /// Data that has come before the COOKIE ACK. RFC 9260 section 6 has the client discard it: no packet shows it until the COOKIE ACK comes. One
+    /// that answers first has taken it for the COOKIE ACK.
+    fn settle_early(&mut self, index: usize, taken: bool) {
+        let early = self.association(index).early.take().unwrap_or_default();
+        for chunks in early.chunk_by(|one, other| one.packet == other.packet) {
+            let Some(Early { at, packet: (index, _), .. }) = chunks.first().copied() else { continue };
+            if !taken {
+                let len = chunks.iter().map(|chunk| chunk.fields.len as u64).sum();
+                self.subflows[index].directions[1].discarded(len);
+                continue;
+            }
+            let (here, mut data) = (At { at, index, end: 1 }, Data::default());
+            chunks.iter().for_each(|chunk| self.take_chunk(here, &chunk.fields, &mut data));
+            self.note_data(here, &data);
+        }
+    }
+
+    fn take_chunk(&mut self, At { at, index, end }: At, fields: &DataFields, data: &mut Data) {
         let number = self.subflows[index].directions[end].counts.segments;
         let packet = crate::direction::Transmission { number, at };
         let len = fields.len as u64;
         let side = &mut self.association(index).sides[end];
-        let seen = side.see(&fields);
+        let seen = side.see(fields);
         let before = side.send(seen.tsn, index, len, packet);
         data.late |= !data.any && seen.late;
         data.any = true;
         data.sums[0] += len;
         if seen.fresh {
             data.sums[1] += len;
-            side.messages.insert(seen.tsn, fields);
+            side.messages.insert(seen.tsn, *fields);
         }
         let elsewhere = before.filter(|before| before.path != index);
         if before.is_none() && seen.fresh || elsewhere.is_some() {
@@ -235,11 +268,19 @@ impl Reading {
                 }
             }
             kind::COOKIE_ECHO => self.note_cookie(here, 2),
-            kind::COOKIE_ACK => self.note_cookie(here, 3),
-            kind::SACK | kind::NR_SACK => match chunk.sack() {
-                Some(sack) => self.sack(here, &sack),
-                None => self.associations.cut += chunk.len as u64,
-            },
+            kind::COOKIE_ACK => {
+                self.settle_early(index, false);
+                self.note_cookie(here, 3);
+            }
+            kind::SACK | kind::NR_SACK => {
+                if end == 0 {
+                    self.settle_early(index, true);
+                }
+                match chunk.sack() {
+                    Some(sack) => self.sack(here, &sack),
+                    None => self.associations.cut += chunk.len as u64,
+                }
+            }
             kind::SHUTDOWN => {
                 if let Some(last) = chunk.shutdown() {
                     self.acknowledge_chunks(here, last, None);
@@ -262,7 +303,11 @@ impl Reading {
     /// INIT or INIT ACK; `step`: which of both.
     fn note_init(&mut self, At { at, index, end }: At, init: &InitFields<'_>, step: usize) {
         let first = self.subflows[index].handshake[step].is_none();
-        self.association(index).sides[end].begin(init.tsn);
+        let association = self.association(index);
+        association.sides[end].begin(init.tsn);
+        if step == 1 && first {
+            association.early = Some(Vec::new());
+        }
         let subflow = &mut self.subflows[index];
         subflow.handshake[step].get_or_insert(at);
         // The number of an association, by which its places are found.

@@ -315,6 +315,14 @@ impl Direction {
         Transmission { number: self.counts.segments, at }
     }
 
+    /// A packet with user data that its receiver discards: it counts as one that has arrived.
+    pub(crate) fn discarded(&mut self, len: u64) {
+        self.counts.segments += 1;
+        self.counts.bytes += len;
+        self.largest = self.largest.max(len);
+        self.check();
+    }
+
     /// A datagram with payload: each is new.
     pub(crate) fn datagram(&mut self, at: u64, len: u64) {
         self.counts.segments += 1;
