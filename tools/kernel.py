@@ -170,6 +170,7 @@ def page() -> str:
         "",
         f"Of {len(verdicts)} figures, {counts}. Means of {by_range} of those within differ by more than",
         "the tolerance and chance: drops and retransmissions, which are in the range of the kernel's runs.",
+        "The two published test beds at the end of the page are not among them; figures of theirs differ.",
     ]
     lines += coupling(scenarios, causes)
     for name in sorted(scenarios, key=NAMES.index):

@@ -36,7 +36,7 @@ CASES = {
 SEEDS = 5
 PUBLISHED_SAR = 0.70
 """Mbit/s, Table 5.2, M.Def, Cubic with MinRatio."""
-WITHIN, EVEN = 0.25, 0.10
+WITHIN, EVEN, GOODPUT = 0.25, 0.10, 0.10
 SIDES = ("kernel", "simulator")
 
 
@@ -70,17 +70,32 @@ def section() -> list[str]:
         "Two emulated GEO paths of 3 Mbit/s with 1 % loss in either direction, iperf3 for 20 s after 10 s,",
         "with the scheduler of the kernel, the only one that it has; five seeds. The authors had Linux 5.15",
         "and published no source of their MinRatio ([the reproduction](reproductions/lantto2025.md)).",
+        "`sockperf` is M.Def with that generator. Means alone are on record: chance is not told apart.",
         "",
-        "| test case | control | kernel, Mbit/s | simulator | kernel: share of path 1 | simulator |",
-        "|---|---|---|---|---|---|",
+        "| test case | control | kernel, Mbit/s | simulator | difference | kernel: share of path 1 "
+        "| simulator |",
+        "|---|---|---|---|---|---|---|",
     ]
     for name, both in found.items():
-        case, control = name.split(" ")
-        if case != "sockperf":
-            cells = [f"{both[side]['goodput']:.2f}" for side in SIDES]
-            cells += [f"{both[side]['share']:.2f}" for side in SIDES]
-            lines.append(f"| {case} | {control} | {' | '.join(cells)} |")
+        cells = [f"{both[side]['goodput']:.2f}" for side in SIDES]
+        cells += [f"{100 * _apart(both):+.0f} %"]
+        cells += [f"{both[side]['share']:.2f}" for side in SIDES]
+        lines.append(f"| {' | '.join([*name.split(' '), *cells])} |")
+    apart = {name: both for name, both in found.items() if abs(_apart(both)) > GOODPUT}
+    messages = [name for name in apart if name.startswith("sockperf")]
+    lines += [
+        "",
+        f"Of {len(found)} goodputs {len(apart)} differ by more than {100 * GOODPUT:.0f} %, and no cause is",
+        f"shown: unexplained. {len(messages)} of them are those of sockperf, whose many small messages the",
+        "simulator spreads over both paths one by one, so that segments of one message fill the window of",
+        "the slower path; those of the kernel join.",
+    ]
     return lines + claims(found)
+
+
+def _apart(both: dict[str, Any]) -> float:
+    """The difference of the goodputs over that of the kernel."""
+    return float(both["simulator"]["goodput"] / both["kernel"]["goodput"] - 1.0)
 
 
 def claims(found: dict[str, Any]) -> list[str]:
