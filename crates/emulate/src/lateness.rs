@@ -35,7 +35,8 @@ impl Lateness {
 
     /// The result, after `lasted` with this CPU time.
     pub(crate) fn accuracy(&self, cpu: Duration, lasted: Nanos, real_time: bool) -> Accuracy {
-        let quantile = |share| self.times.quantile(share).unwrap_or_default();
+        // Quantiles are those of classes, whose upper end may be above the largest value.
+        let quantile = |share| self.times.quantile(share).unwrap_or_default().min(self.max);
         Accuracy {
             packets: self.times.total(),
             p50: quantile(0.5),
