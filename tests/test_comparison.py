@@ -81,6 +81,18 @@ def test_drops_are_compared_with_the_range_of_the_kernel() -> None:
         assert verdicts(kernel, results([1e6] * 3, [drops] * 3, [1.0] * 3))["drops_queue"] == verdict, drops
 
 
+def test_a_figure_that_one_side_has_in_fewer_runs_is_open_and_told() -> None:
+    """A transfer that two of three runs did not finish there."""
+    kernel, simulator = (results([1e6] * 3, [0] * 3, [1.0] * 3) for _ in range(2))
+    for side, ends in ((kernel, [2.0, None, None]), (simulator, [2.0, 2.1, 2.0])):
+        ended = pl.Series("completion_s", ends, dtype=pl.Float64)
+        side.tables["flows"] = side.tables["flows"].with_columns(ended)
+    [row] = [one for one in rows(kernel, simulator) if one.quantity == "completion_s"]
+    assert row.verdict == OPEN
+    assert cells(row)[2].endswith(" in 1 run")
+    assert cells(row)[3].endswith(" in 3 runs")
+
+
 def test_drops_that_the_kernel_has_not_are_outside() -> None:
     kernel = results([1e6] * 2, [0, 0], [1.0] * 2)
     [row] = [

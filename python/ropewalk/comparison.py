@@ -203,6 +203,9 @@ def _compared(
     judged = (
         _in_range(ours, theirs, quantity.tolerance) if quantity.count else _judged(difference, ci95, quantity)
     )
+    if judged == WITHIN and kernel.keys() != simulator.keys():
+        # A transfer that one side did not finish is a difference that no figure has.
+        judged = OPEN
     return Compared(what, quantity.column, theirs, ours, difference, ci95, quantity.tolerance, judged)
 
 
@@ -229,9 +232,13 @@ def cells(row: Compared) -> list[str]:
     scale, label = UNITS[row.quantity]
 
     def figure(found: Estimate) -> str:
+        runs = f" in {found.n} run{'s' if found.n > 1 else ''}"
+        return spread(found) + ("" if row.kernel.n == row.simulator.n else runs)
+
+    def spread(found: Estimate) -> str:
         if row.quantity in {"drops_queue", "retransmitted_segments"}:
-            spread = "" if found.min == found.max else f" ({found.min:.0f} to {found.max:.0f})"
-            return f"{found.mean:.0f}{spread}"
+            width = "" if found.min == found.max else f" ({found.min:.0f} to {found.max:.0f})"
+            return f"{found.mean:.0f}{width}"
         width = "" if found.ci95 is None else f" ± {found.ci95 / scale:.3g}"
         return f"{found.mean / scale:.4g}{width}"
 
