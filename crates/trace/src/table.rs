@@ -1,7 +1,8 @@
 //! Tables of named columns: the form in which results leave the Rust side.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+
+use indexmap::IndexSet;
 
 use crate::measured::Measured;
 use crate::metric::{Kind, TableSpec};
@@ -148,8 +149,7 @@ impl Data {
 /// A column of words in the making: each word is stored once.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
-    words: Vec<String>,
-    known: BTreeMap<String, u32>,
+    words: IndexSet<String>,
     /// The word of the last row that has one: rows with the same word mostly follow each other.
     last: u32,
     rows: Vec<Option<u32>>,
@@ -169,19 +169,14 @@ impl Words {
 
     /// The column.
     pub fn finish(self) -> Data {
-        Data::Word { words: self.words, rows: self.rows }
+        Data::Word { words: self.words.into_iter().collect(), rows: self.rows }
     }
 
     fn index(&mut self, word: &str) -> u32 {
-        if self.words.get(self.last as usize).is_some_and(|last| last == word) {
-            return self.last;
+        if self.words.get_index(self.last as usize).is_none_or(|last| last != word) {
+            let known = self.words.get_index_of(word);
+            self.last = known.unwrap_or_else(|| self.words.insert_full(word.to_owned()).0) as u32;
         }
-        self.last = self.known.get(word).copied().unwrap_or_else(|| {
-            let next = self.words.len() as u32;
-            self.words.push(word.to_owned());
-            self.known.insert(word.to_owned(), next);
-            next
-        });
         self.last
     }
 }
