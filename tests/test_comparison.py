@@ -48,10 +48,15 @@ def results(goodput: list[float], drops: list[int], share: list[float]) -> Resul
     seeds = list(range(1, len(goodput) + 1))
     none = [None] * len(seeds)
     flow = {"run": seeds, "flow": "up"}
-    flows = pl.DataFrame(flow | {"goodput_bit_s": goodput, "completion_s": none, "retransmitted_segments": 0})
-    subflow = flow | {"subflow": 0, "path": "a", "share": share, "srtt_mean_s": 0.1}
+    figures = {"goodput_bit_s": goodput, "completion_s": none, "retransmitted_segments": 0, "end_s": 1.0}
+    subflow = flow | {"connection": 0, "subflow": 0}
     links = pl.DataFrame({"run": seeds, "link": "a.up", "drops_queue": drops})
-    tables = {"flows": flows, "subflows": pl.DataFrame(subflow), "links": links}
+    tables = {
+        "flows": pl.DataFrame(flow | figures),
+        "subflows": pl.DataFrame(subflow | {"path": "a", "share": share}),
+        "links": links,
+        "series": pl.DataFrame(subflow | {"t_s": 0.1, "metric": "srtt_s", "value": 0.1}),
+    }
     return cast("Results", SimpleNamespace(tables=tables))
 
 
@@ -66,7 +71,7 @@ def test_verdicts_follow_from_tolerance_and_interval() -> None:
     assert found == {
         "goodput_bit_s": WITHIN,
         "share": WITHIN,
-        "srtt_mean_s": WITHIN,
+        "srtt_s": WITHIN,
         "drops_queue": WITHIN,
     }, "0 completions and 0 retransmissions are no figures"
     found = verdicts(kernel, results([11.5e6] * 3, [180] * 3, [0.8] * 3))
@@ -99,6 +104,52 @@ def test_drops_that_the_kernel_has_not_are_outside() -> None:
         one for one in rows(kernel, results([1e6] * 2, [5, 5], [1.0] * 2)) if one.quantity == "drops_queue"
     ]
     assert (row.verdict, row.difference, cells(row)[2:4]) == (OUTSIDE, None, ["0", "5"])
+
+
+Sample = tuple[int, int, int, float, float]
+
+
+def round_trips(samples: list[Sample], ends: list[float]) -> Results:
+    """Flows that end at `ends`, by seed from 1; `samples`: seed, connection, subflow, time and round trip."""
+    found = results([1e6] * len(ends), [0] * len(ends), [1.0] * len(ends))
+    found.tables["flows"] = found.tables["flows"].with_columns(end_s=pl.Series(ends))
+    keys = ["run", "connection", "subflow", "t_s", "value"]
+    series = pl.DataFrame(samples, schema=keys, orient="row")
+    series = series.with_columns(flow=pl.lit("up"), metric=pl.lit("srtt_s"))
+    none = {"connection": None, "subflow": None}
+    of_flow = series.with_columns(value=1e6, metric=pl.lit("goodput_bit_s"), **none)
+    found.tables["series"] = pl.concat([series, of_flow], how="vertical_relaxed")
+    subflows = series.select("run", "flow", "connection", "subflow").unique(maintain_order=True)
+    path = pl.when(pl.col("subflow") == 0).then(pl.lit("a")).otherwise(pl.lit("b"))
+    found.tables["subflows"] = subflows.with_columns(path=path, share=1.0)
+    return found
+
+
+def test_round_trips_are_means_over_the_time_in_which_a_flow_goes_on() -> None:
+    """A path that is down keeps its last value; a socket that outlives its flow does not count."""
+    kernel = round_trips(
+        [(1, 0, 0, 0.1, 0.04), (1, 0, 1, 0.3, 0.6)]
+        + [(1, 0, 0, t, 0.08) for t in (0.2, 0.3, 0.4)]
+        + [(1, 0, 0, 0.5, 9.0)],
+        [0.4],
+    )
+    simulator = round_trips(
+        [(1, 0, 0, 0.1, 0.05), (1, 0, 0, 0.2, 0.09), (1, 0, 1, 0.2, 0.6), (1, 0, 1, 0.3, 0.6)], [0.3]
+    )
+    found = [row for row in rows(kernel, simulator) if row.quantity == "srtt_s"]
+    assert [(row.what, row.verdict) for row in found] == [("up 0 a", WITHIN), ("up 1 b", WITHIN)]
+    assert found[0].kernel.mean == pytest.approx(0.07)
+    assert [row.simulator.mean for row in found] == pytest.approx([0.07, 0.6])
+
+
+def test_round_trips_of_several_connections_are_one_figure_and_samples_may_be_missing() -> None:
+    """A connection between two samples has none."""
+    kernel = round_trips([(1, 0, 0, 0.1, 0.05), (1, 1, 0, 0.5, 0.07), (2, 0, 0, 0.1, 0.07)], [1.0, 1.0])
+    simulator = round_trips([(1, 0, 0, 0.1, 0.06)], [1.0, 1.0])
+    [row] = [row for row in rows(kernel, simulator) if row.quantity == "srtt_s"]
+    assert (row.kernel.n, row.simulator.n, row.verdict) == (2, 1, OPEN)
+    assert [row.kernel.min, row.kernel.max] == pytest.approx([0.06, 0.07])
+    assert cells(row)[1:4] == ["RTT, ms", "65 ± 63.5 in 2 runs", "60 in 1 run"]
 
 
 class Busy:
@@ -161,6 +212,8 @@ def test_four_seconds_on_the_kernel_beside_the_simulator(short: Path, tmp_path: 
         raise
     [goodput] = [row for row in found.rows if row.quantity == "goodput_bit_s"]
     assert goodput.verdict == WITHIN, goodput
+    [rtt] = [row for row in found.rows if row.quantity == "srtt_s"]
+    assert rtt.verdict == WITHIN, rtt
     [accuracy] = found.kernel.accuracies
     assert 0.0 < accuracy.p50_s <= accuracy.p99_s <= accuracy.max_s
     assert accuracy.p99_s <= 1e-3

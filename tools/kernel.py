@@ -19,7 +19,7 @@ import kernel_lantto
 import kernel_yedugundla
 import kernel_yedugundla_cases
 import ropewalk as rw
-from ropewalk.comparison import Compared, cells, compare, markdown
+from ropewalk.comparison import UNITS, Compared, cells, compare, markdown
 from ropewalk.statistics import Estimate
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,6 +47,9 @@ AT_A_TIME = 6
 """Scenarios that run side by side: packets are still late by a fraction of a millisecond on two cores."""
 CAUSES = ROOT / "validation" / "kernel-causes.json"
 """Causes of differences by scenario, flow or link, and quantity; one without is called unexplained."""
+# `compare` had it before `srtt_s`; scenarios that were not recorded since then have it still.
+EARLIER = "srtt_mean_s"
+UNITS[EARLIER] = (1e-3, "mean of round trips, ms")
 
 INTRODUCTION = """# The simulator beside the Linux kernel
 
@@ -58,8 +61,9 @@ writes this page. `ropewalk compare FILE` does it for any scenario that the kern
 
 The difference is that of the means over the kernel's mean, with the half width of its 95 % interval over
 pairs of seeds. Goodput and completion time are within their tolerance if they differ by 10 % at most,
-shares and round-trip times by 25 %; `open` means that the interval has room for both. Drops and
-retransmissions come in few episodes and range widely in the kernel ([decision
+shares and round-trip times by 25 %; `open` means that the interval has room for both. A round-trip time
+is the mean over time of the smoothed one of a subflow (time series `srtt_s`). Drops and retransmissions
+come in few episodes and range widely in the kernel ([decision
 0014](../decisions/0014-drops-of-the-kernel-are-a-range.md)): the mean of the simulator is to be within 25 %
 of the range of the kernel's runs. Time in the kernel is real: two runs with the same seed differ. Packets
 over several paths have a jitter of 0.1 ms, on both by the same random numbers: a slow start over paths
@@ -193,6 +197,11 @@ def page() -> str:
         "the tolerance and chance: drops and retransmissions, which are in the range of the kernel's runs.",
         "The two published test beds at the end of the page are not among them; figures of theirs differ.",
     ]
+    if any(row.quantity == EARLIER for scenario in scenarios.values() for row in compared(scenario)):
+        lines += [
+            "",
+            f"Scenarios with `{UNITS[EARLIER][1]}` were recorded before `compare` had the mean over time.",
+        ]
     lines += coupling(scenarios, causes)
     for name in sorted(scenarios, key=NAMES.index):
         scenario = scenarios[name]

@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from ropewalk import arguments, visible
 from ropewalk.disk import write_whole
 from ropewalk.jitter import jittered
@@ -15,8 +17,6 @@ from ropewalk.statistics import Estimate, estimate, paired
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from os import PathLike
-
-    import polars as pl
 
     from ropewalk.results import Results
     from ropewalk.scenario import Scenario
@@ -31,10 +31,11 @@ WITHIN, OUTSIDE, OPEN = "within", "outside", "open"
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A column that is compared."""
+    """A column that is compared, or a time series of subflows, of which it is the mean over time."""
 
     table: str
     column: str
+    """Its name; that of the metric in `series`."""
     keys: tuple[str, ...]
     """Columns that name a row besides the seed."""
     tolerance: float
@@ -47,7 +48,8 @@ QUANTITIES = (
     Quantity("flows", "completion_s", ("flow",), CLOSE),
     Quantity("flows", "retransmitted_segments", ("flow",), LOOSE, count=True),
     Quantity("subflows", "share", ("flow", "subflow", "path"), LOOSE),
-    Quantity("subflows", "srtt_mean_s", ("flow", "subflow", "path"), LOOSE),
+    # The column `srtt_mean_s` is of single round trips in the simulator, which the kernel does not tell.
+    Quantity("series", "srtt_s", ("flow", "subflow", "path"), LOOSE),
     Quantity("links", "drops_queue", ("link",), LOOSE, count=True),
 )
 
@@ -59,7 +61,7 @@ class Compared:
     what: str
     """Flow, subflow or link."""
     quantity: str
-    """Name of the column."""
+    """Name of the column or of the time series."""
     kernel: Estimate
     """Over the runs on the kernel."""
     simulator: Estimate
@@ -174,11 +176,35 @@ def rows(kernel: Results, simulator: Results) -> list[Compared]:
     """The comparison of what both have measured."""
     found = []
     for quantity in QUANTITIES:
-        ours, theirs = (_values(results.tables[quantity.table], quantity) for results in (simulator, kernel))
+        ours, theirs = (
+            _values(_table(results.tables, quantity), quantity) for results in (simulator, kernel)
+        )
         for name, measured in theirs.items():
             if name in ours and (row := _compared(name, quantity, measured, ours[name])) is not None:
                 found.append(row)
     return found
+
+
+def _table(tables: dict[str, pl.DataFrame], quantity: Quantity) -> pl.DataFrame:
+    if quantity.table != "series":
+        return tables[quantity.table]
+    return _over_time(tables, quantity.column)
+
+
+def _over_time(tables: dict[str, pl.DataFrame], metric: str) -> pl.DataFrame:
+    """Means of a time series of subflows, those of all connections of a flow together, until its end.
+
+    Samples are at one interval, so that each counts alike. A socket of the kernel may outlive its flow.
+    """
+    samples = tables["series"].filter(pl.col("metric") == metric)
+    ends = tables["flows"].select("run", "flow", "end_s")
+    subflows = tables["subflows"].select("run", "flow", "connection", "subflow", "path")
+    each = subflows.join(samples, on=["run", "flow", "connection", "subflow"], maintain_order="left")
+    during = each.join(ends, on=["run", "flow"], maintain_order="left").filter(
+        pl.col("t_s") <= pl.col("end_s")
+    )
+    means = during.group_by("run", "flow", "subflow", "path", maintain_order=True)
+    return means.agg(pl.col("value").mean().alias(metric))
 
 
 def _values(table: pl.DataFrame, quantity: Quantity) -> dict[str, dict[int, float]]:
@@ -223,7 +249,7 @@ def _judged(difference: float | None, ci95: float | None, quantity: Quantity) ->
 
 
 UNITS = {"goodput_bit_s": (1e6, "goodput, Mbit/s"), "completion_s": (1.0, "completion, s")}
-UNITS |= {"srtt_mean_s": (1e-3, "RTT, ms"), "share": (1.0, "share"), "drops_queue": (1.0, "drops")}
+UNITS |= {"srtt_s": (1e-3, "RTT, ms"), "share": (1.0, "share"), "drops_queue": (1.0, "drops")}
 UNITS |= {"retransmitted_segments": (1.0, "retransmitted segments")}
 
 
