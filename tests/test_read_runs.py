@@ -53,7 +53,7 @@ QUEUED = {"path-outage"}
 later, a capture at the one that sent it later."""
 OF_LEGS = ["segments_sent", "retransmitted_segments", "bytes_sent", "wire_bytes", "srtt_mean_s"]
 SUMS = ["segments_sent", "retransmitted_segments", "reinjected_bytes", "delivered_bytes"]
-OTHERS = [("path-removal", 5), ("path-removal", 11)]
+OTHERS = [("path-removal", seed) for seed in (5, 8, 10, 11)]
 """Further seeds: a beam is removed while its receiver holds data behind a gap of it."""
 ONE_SIDED = [
     "bufferbloat-lte",

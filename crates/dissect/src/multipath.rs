@@ -171,8 +171,7 @@ impl Reading {
         }
     }
 
-    /// A subflow ends while its connection goes on: data behind its gaps will come over others, and the connection
-    /// holds it no longer. The record of the subflow itself changes with packets over it, as that of a run.
+    /// A subflow ends while its connection goes on: data behind its gaps will come over others, and it is held no longer.
     pub(crate) fn abandon(&mut self, at: u64, index: usize) {
         let subflow = &mut self.subflows[index];
         if subflow.mode != Mode::Multipath || subflow.ending.abandoned {
@@ -183,6 +182,7 @@ impl Reading {
         for (direction, stream) in subflow.directions.iter_mut().zip(&mut connection.streams) {
             let held = direction.behind_a_gap();
             if held > 0 {
+                direction.held.set(connection.start, at, 0);
                 stream.hold((connection.start, at), held, 0);
             }
         }

@@ -251,11 +251,6 @@ impl Reading {
         if header.flags.has(TcpFlags::RST) {
             self.abandon(at, index);
         }
-        let subflow = &mut self.subflows[index];
-        if subflow.ending.abandoned {
-            let start = self.connections[subflow.connection].start;
-            subflow.directions[end].held.set(start, at, 0);
-        }
         self.wait(at, index, end);
     }
 

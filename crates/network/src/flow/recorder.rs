@@ -74,8 +74,8 @@ pub(crate) struct Recorder {
     last_waiting: Bytes,
     /// Deliveries are reported one by one, since they may overtake each other.
     by_message: bool,
-    /// A bit for each subflow that held something above a gap of its own when it was last looked at.
-    holding: u64,
+    /// Bytes that subflows hold above gaps of their own, together.
+    last_on_subflows: Bytes,
     /// By subflow index.
     pub(crate) subflows: Vec<SubflowRecorder>,
 }
@@ -130,9 +130,10 @@ impl Recorder {
         if out_of_order == Bytes::ZERO && self.last_out_of_order == Bytes::ZERO {
             return;
         }
+        let on_subflows = out_of_order - waiting_for_others.unwrap_or_default();
         // Mostly nothing is missing on any subflow.
-        if self.holding != 0 || out_of_order != waiting_for_others.unwrap_or_default() {
-            self.held_by(now, receiver, subflow, flow);
+        if on_subflows != Bytes::ZERO || self.last_on_subflows != Bytes::ZERO {
+            self.held_by(now, receiver, (subflow, on_subflows), flow.start);
         }
         if out_of_order != self.last_out_of_order {
             let held = flow.out_of_order.value() + out_of_order - self.last_out_of_order;
@@ -150,16 +151,32 @@ impl Recorder {
         debug_assert!(self.last_waiting <= self.last_out_of_order, "waiting for others is out of order");
     }
 
+    /// Subflows hold `on_subflows` together.
     #[cold]
     #[inline(never)]
-    fn held_by(&mut self, now: SimTime, receiver: &Connection, subflow: PathId, flow: &FlowRecorder) {
-        let index = subflow.index();
+    fn held_by(
+        &mut self,
+        now: SimTime,
+        receiver: &Connection,
+        (subflow, on_subflows): (PathId, Bytes),
+        start: SimTime,
+    ) {
+        self.look_at(now, receiver, subflow.index(), start);
+        // A packet may end another subflow than its own, or fill a gap that is counted there.
+        if self.last_on_subflows != on_subflows {
+            (0..receiver.subflow_count()).for_each(|index| self.look_at(now, receiver, index, start));
+        }
+        debug_assert_eq!(self.last_on_subflows, on_subflows, "subflows hold their sum");
+    }
+
+    /// Records what one subflow holds.
+    fn look_at(&mut self, now: SimTime, receiver: &Connection, index: usize, start: SimTime) {
         let held = receiver.held_by_subflow(index);
-        let bit = 1 << index.min(63);
-        self.holding = if held > Bytes::ZERO { self.holding | bit } else { self.holding & !bit };
         let known = self.subflow(index);
-        if held != known.held.as_ref().map_or(Bytes::ZERO, |levels| levels.value()) {
-            known.held.get_or_insert_with(|| Box::new(TimeLevels::new(flow.start))).set(now, held);
+        let before = known.held.as_ref().map_or(Bytes::ZERO, |levels| levels.value());
+        if held != before {
+            known.held.get_or_insert_with(|| Box::new(TimeLevels::new(start))).set(now, held);
+            self.last_on_subflows = self.last_on_subflows + held - before;
         }
     }
 

@@ -144,6 +144,14 @@ fn out_of_order_bytes_are_those_of_the_trace() {
     );
 }
 
+/// The parts of the bytes out of order: the connection and its subflows together hold all of them.
+fn adds_up(flow: &FlowRecord) {
+    let meta = flow.waiting_for_others.expect("MPTCP");
+    let parts = meta.mean + flow.subflows.iter().map(|subflow| subflow.ofo.mean).sum::<f64>();
+    assert!(flow.subflows.iter().all(|subflow| subflow.ofo.mean > 100.0), "{flow:?}");
+    assert!((flow.ofo.mean / parts - 1.0).abs() < 1e-9, "{} and {parts}", flow.ofo.mean);
+}
+
 /// Without losses all of it waits for the other subflow; with losses the parts add up to the whole.
 #[test]
 fn out_of_order_bytes_have_parts() {
@@ -170,8 +178,50 @@ fn out_of_order_bytes_have_parts() {
     );
     let lossy = paths(", loss = { kind = \"packet\", probability = 0.01 }");
     let meta = lossy.waiting_for_others.expect("MPTCP");
-    let parts = meta.mean + lossy.subflows.iter().map(|subflow| subflow.ofo.mean).sum::<f64>();
-    assert!(lossy.subflows.iter().all(|subflow| subflow.ofo.mean > 100.0 && subflow.segments_late > 0));
-    assert!((lossy.ofo.mean / parts - 1.0).abs() < 1e-9, "{lossy:?}");
+    adds_up(&lossy);
+    assert!(lossy.subflows.iter().all(|subflow| subflow.segments_late > 0));
     assert!(meta.max <= lossy.ofo.max && lossy.start == SimTime::ZERO);
+}
+
+/// The beam whose receiver holds data behind a gap is taken away in mid-transfer, and the other one tells the receiver.
+#[test]
+fn a_subflow_that_another_one_ends_holds_nothing() {
+    let path = "both = { rate = \"3Mbit/s\", delay = \"100ms\", queue = \"200p\", loss = { kind = \"packet\", probability = 0.02 } }";
+    let text = format!(
+        "name = \"end\"\nduration = \"8s\"\n[[path]]\nname = \"a\"\n{path}\n[[path]]\nname = \"b\"\n{path}\n[[flow]]\n\
+         name = \"bulk\"\nfrom = \"terminal\"\nto = \"server\"\ntransport = {{ kind = \"mptcp\", profile = \"linux-minrtt\" }}\n\
+         [[event]]\nat = \"5s\"\nflow = \"bulk\"\ndo = {{ leave = \"b\" }}\n\
+         [[event]]\nat = \"5s\"\nlink = \"b\"\nset = {{ up = false }}\n"
+    );
+    for seed in [23, 28, 34] {
+        adds_up(&checked(&text, seed).flows[0]);
+    }
+}
+
+/// With `reassembly = "joint"` a segment has other subflows release what they hold; the TSNs of an association have gaps of
+/// their own on no path, and all are counted on the first one.
+#[test]
+fn a_packet_counts_on_the_subflow_that_it_changes() {
+    let two = |transport: &str| {
+        let path = |name: &str, delay: u64| {
+            format!(
+                "[[path]]\nname = \"{name}\"\nboth = {{ rate = \"5Mbit/s\", delay = \"{delay}ms\", queue = \"500p\", \
+                 loss = {{ kind = \"packet\", probability = 0.01 }} }}\n"
+            )
+        };
+        let text = format!(
+            "name = \"two\"\nduration = \"10s\"\n{}{}[[flow]]\nname = \"bulk\"\nfrom = \"terminal\"\nto = \"server\"\n\
+             transport = {{ {transport} }}\n",
+            path("near", 20),
+            path("far", 60)
+        );
+        checked(&text, 1).flows.remove(0)
+    };
+    adds_up(&two("kind = \"mptcp\", reassembly = \"joint\""));
+    let association = two("kind = \"cmt-sctp\"");
+    assert!(association.ofo.mean > 1_000.0);
+    assert_eq!(
+        [association.subflows[0].ofo, association.subflows[1].ofo],
+        [association.ofo, Held::default()]
+    );
 }
