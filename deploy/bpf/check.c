@@ -7,6 +7,7 @@
  *     olia ME [CWND RTT_US BYTES]...     share * 2^40, segments
  *     balia ME [CWND RTT_US 0]...        segments, threshold
  *     wvegas CWND BASE_US RTT_US OTHERS  queued * 2^10, rate, alpha, fitting, drained
+ *     rounds CWND BASE_US RTT_US RTT_US  of wVegas alone: window and threshold after each of two
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,6 +30,21 @@ static void wvegas(const char *rest)
 	       wvegas_fitting(cwnd, base, rtt), wvegas_drained(cwnd, base, rtt));
 }
 
+static void rounds(const char *rest)
+{
+	struct wvegas_window window = {};
+	__u32 base = 0, rtt[2] = {}, alpha = LEAST_ALPHA;
+
+	sscanf(rest, "%" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32, &window.cwnd, &base, &rtt[0], &rtt[1]);
+	window.ssthresh = window.cwnd;
+	for (int i = 0; i < 2; i++) {
+		if (wvegas_queued(window.cwnd, base, rtt[i]) >= (__u64)alpha << QUEUED_DIGITS)
+			alpha = wvegas_alpha(wvegas_rate(window.cwnd, rtt[i]), 0);
+		wvegas_avoid(&window, alpha, 1, base, rtt[i]);
+		printf("%u %u%c", window.cwnd, window.ssthresh, i ? '\n' : ' ');
+	}
+}
+
 int main(void)
 {
 	char line[1024], name[16];
@@ -43,6 +59,10 @@ int main(void)
 		rest += used;
 		if (!strcmp(name, "wvegas")) {
 			wvegas(rest);
+			continue;
+		}
+		if (!strcmp(name, "rounds")) {
+			rounds(rest);
 			continue;
 		}
 		if (!strcmp(name, "half")) {

@@ -17,7 +17,7 @@ struct state {
 	__u32 alpha;
 	/* Smallest queueing delay since the last drain; 0: none. */
 	__u32 delay_us;
-	/* The round began inside a recovery, or the flow was idle: it decides nothing. */
+	/* Rounds left that decide nothing: the one in which a recovery or a timeout began. */
 	__u32 skip;
 };
 
@@ -61,17 +61,6 @@ void BPF_PROG(wvegas_pkts_acked, struct sock *sk, const struct ack_sample *sampl
 	state->samples += 1;
 }
 
-/* A smaller window, with which slow start is over. */
-static __attribute__((always_inline)) inline void step_down(struct tcp_sock *tp, __u32 cwnd)
-{
-	cwnd = cwnd < 2 ? 2 : cwnd;
-	if (cwnd < tp->snd_cwnd)
-		tp->snd_cwnd = cwnd;
-	cwnd = tp->snd_cwnd > 3 ? tp->snd_cwnd - 1 : 2;
-	if (tp->snd_ssthresh > cwnd)
-		tp->snd_ssthresh = cwnd;
-}
-
 /* Measures the rate, and sets alpha_i by its share. */
 static __attribute__((always_inline)) inline void weigh(struct sock *sk, struct state *state, __u32 rtt_us)
 {
@@ -86,34 +75,24 @@ static __attribute__((always_inline)) inline void weigh(struct sock *sk, struct 
 static __attribute__((always_inline)) inline void decide(struct sock *sk, struct state *state, __u32 acked)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	__u32 rtt_us = state->sum_us / state->samples, base_us = state->base_us, delay_us;
+	struct wvegas_window window = { tp->snd_cwnd, tp->snd_ssthresh, state->delay_us };
+	__u32 rtt_us = state->sum_us / state->samples, base_us = state->base_us;
 	__u64 queued = wvegas_queued(tp->snd_cwnd, base_us, rtt_us);
 
-	if (tp->snd_cwnd < tp->snd_ssthresh) {
-		if (queued > GAMMA << QUEUED_DIGITS)
-			step_down(tp, wvegas_fitting(tp->snd_cwnd, base_us, rtt_us));
-		else if (is_cwnd_limited(tp))
+	if (tp->snd_cwnd >= tp->snd_ssthresh) {
+		if (queued >= (__u64)state->alpha << QUEUED_DIGITS)
+			weigh(sk, state, rtt_us);
+		wvegas_avoid(&window, state->alpha, is_cwnd_limited(tp), base_us, rtt_us);
+	} else if (queued > GAMMA << QUEUED_DIGITS) {
+		wvegas_step_down(&window, wvegas_fitting(tp->snd_cwnd, base_us, rtt_us));
+	} else {
+		if (is_cwnd_limited(tp))
 			tcp_slow_start(tp, acked);
 		return;
 	}
-	if (queued >= (__u64)state->alpha << QUEUED_DIGITS)
-		weigh(sk, state, rtt_us);
-	if (queued > (__u64)state->alpha << QUEUED_DIGITS)
-		step_down(tp, tp->snd_cwnd - 1);
-	else if (queued < (__u64)state->alpha << QUEUED_DIGITS && is_cwnd_limited(tp))
-		tp->snd_cwnd += 1;
-	delay_us = rtt_us > base_us ? rtt_us - base_us : 0;
-	if (!state->delay_us || delay_us < state->delay_us)
-		state->delay_us = delay_us;
-	if (delay_us && delay_us / 2 >= state->delay_us) {
-		__u32 drained = wvegas_drained(tp->snd_cwnd, base_us, rtt_us);
-
-		if (drained < tp->snd_cwnd)
-			tp->snd_cwnd = drained;
-		if (tp->snd_ssthresh > tp->snd_cwnd)
-			tp->snd_ssthresh = tp->snd_cwnd;
-		state->delay_us = 0;
-	}
+	tp->snd_cwnd = window.cwnd;
+	tp->snd_ssthresh = window.ssthresh;
+	state->delay_us = window.delay_us;
 }
 
 SEC("struct_ops/wvegas_cong_avoid")

@@ -68,4 +68,45 @@ PURE __u32 wvegas_drained(__u32 cwnd, __u32 base_us, __u32 rtt_us)
 	return within((__u64)cwnd * base_us / (2 * (__u64)(rtt_us ? rtt_us : 1)), 2, MOST_SEGMENTS);
 }
 
+/* Window, threshold and smallest queueing delay, which the end of a round changes. */
+struct wvegas_window {
+	__u32 cwnd;
+	__u32 ssthresh;
+	/* Smallest queueing delay since the last drain; 0: none. */
+	__u32 delay_us;
+};
+
+/* A smaller window, with which slow start is over. */
+PURE void wvegas_step_down(struct wvegas_window *window, __u32 cwnd)
+{
+	cwnd = cwnd < 2 ? 2 : cwnd;
+	if (cwnd < window->cwnd)
+		window->cwnd = cwnd;
+	cwnd = window->cwnd > 3 ? window->cwnd - 1 : 2;
+	if (window->ssthresh > cwnd)
+		window->ssthresh = cwnd;
+}
+
+/* A round in avoidance; `limited`: the window was all that held data back. */
+PURE void wvegas_avoid(struct wvegas_window *window, __u32 alpha, __u32 limited, __u32 base_us, __u32 rtt_us)
+{
+	__u64 queued = wvegas_queued(window->cwnd, base_us, rtt_us);
+	__u32 delay_us = rtt_us > base_us ? rtt_us - base_us : 0;
+
+	if (queued > (__u64)alpha << QUEUED_DIGITS)
+		wvegas_step_down(window, window->cwnd - 1);
+	else if (queued < (__u64)alpha << QUEUED_DIGITS && limited)
+		window->cwnd += 1;
+	if (!window->delay_us || delay_us < window->delay_us)
+		window->delay_us = delay_us;
+	if (delay_us && delay_us / 2 >= window->delay_us) {
+		__u32 drained = wvegas_drained(window->cwnd, base_us, rtt_us);
+
+		/* ssthresh stays: slow start fills what the drain has emptied. */
+		if (drained < window->cwnd)
+			window->cwnd = drained;
+		window->delay_us = 0;
+	}
+}
+
 #endif

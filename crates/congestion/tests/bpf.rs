@@ -294,6 +294,48 @@ fn wvegas_queues_and_weighs_as_here() {
     assert!(weighed > QUESTIONS / 2, "{weighed} rounds weighed");
 }
 
+/// Two rounds of avoidance; with the second the queueing delay may double, which drains the queue and leaves the threshold as it was.
+#[test]
+fn wvegas_drains_as_here() {
+    let mut random = Random(5);
+    let mut questions = Vec::new();
+    let mut text = String::new();
+    for _ in 0..QUESTIONS {
+        let base = random.between(1000.0, 1e6);
+        let rtts = [0; 2].map(|_| base + random.between(1.0, 1e5));
+        let cwnd = random.between(4.0, 20_000.0);
+        writeln!(text, "rounds {cwnd} {base} {} {}", rtts[0], rtts[1]).expect("a string");
+        questions.push((cwnd, base, rtts));
+    }
+    let Some(found) = answers(&text) else { return };
+    assert_eq!(found.len(), QUESTIONS);
+    let mut drained = 0;
+    for (of, found) in questions.into_iter().zip(found) {
+        let (cwnd, base, rtts) = of;
+        assert_eq!(found.len(), 4, "{found:?}");
+        let all = [PathView::new(cwnd as f64 * MSS, base as f64 / 1e6, MSS, true)];
+        let mut cc = control("wvegas", cwnd as f64);
+        let paths = Paths { all: &all, me: 0 };
+        let sample = |us: u64| Some(Nanos(us * 1000));
+        if let Some(hooks) = cc.recovery_hooks() {
+            hooks.on_recovery_ack(&Ack { rtt: sample(base), ..ack(0.0) });
+        }
+        for (round, (rtt, found)) in rtts.into_iter().zip(found.chunks(2)).enumerate() {
+            let end = 100 * (round as u64 + 1);
+            for (snd_una, snd_nxt) in [(end - 99, end), (end - 98, end), (end - 97, end), (end, end + 100)] {
+                cc.on_ack(&Ack { rtt: sample(rtt), snd_una, snd_nxt, ..ack(MSS) }, paths);
+            }
+            let window = cc.window();
+            let here = [window.cwnd, window.ssthresh].map(|bytes| bytes.0 as f64 / MSS);
+            for (here, found) in here.into_iter().zip(found) {
+                assert!((here - found).abs() <= TOLERANCE * here + 1.0, "{here} {found}: {of:?}");
+            }
+            drained += usize::from(here[0] < 0.9 * here[1]);
+        }
+    }
+    assert!(drained > QUESTIONS / 10, "{drained} drains");
+}
+
 /// The rules of a connection with one subflow are those of Reno.
 #[test]
 fn alone_all_are_reno() {
