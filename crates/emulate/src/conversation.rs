@@ -52,6 +52,8 @@ pub(crate) struct End {
     connecting: bool,
     /// Its peer has closed, or an error has.
     over: bool,
+    /// The last write found no room: the next one waits until a third of the buffer is free, as in a blocking write.
+    full: bool,
     /// Data that it sends.
     pub(crate) out: Outgoing,
     /// The same with UDP.
@@ -66,6 +68,12 @@ impl End {
         let Some(socket) = self.socket.as_ref().filter(|_| !self.connecting) else { return false };
         let mut waiting = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
         poll(&mut waiting, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+    }
+
+    /// It has more to write, and no write has found the buffer full.
+    fn writes_on(&self) -> bool {
+        let writes = self.socket.is_some() && self.datagrams.is_none() && !self.connecting && !self.over;
+        writes && self.out.backlog() > 0 && !self.full
     }
 
     /// Events to wait for at `now`.
@@ -364,9 +372,11 @@ impl<'p> Conversation<'p> {
     fn send(&mut self, number: usize, side: Side) -> Result<(), Fault> {
         let end = &mut self.state.connections[number].ends[side.index()];
         let Some(mut socket) = end.socket.as_ref() else { return Ok(()) };
-        // A program sleeps until there is room. A write that finds none is not without effect: MPTCP asks its scheduler, and sets the
-        // time after which it sends again by what is left on the timers of the subflows then.
-        let writable = end.out.backlog() > 0 && end.is_writable();
+        // As in a blocking write: after one that found no room the next waits until a third of the buffer is free. Otherwise data is
+        // written until none fits. A write that finds no room is not without effect: MPTCP asks its scheduler, and sets the time after which
+        // it sends again by what is left on the timers of the subflows then.
+        let writable = end.out.backlog() > 0 && (!end.full || end.is_writable());
+        end.full &= !writable;
         for _ in 0..BURST {
             let backlog = end.out.backlog();
             if !writable || backlog == 0 || self.clock.now() >= self.state.plan.stop {
@@ -375,7 +385,10 @@ impl<'p> Conversation<'p> {
             let length = self.write_size.min(usize::try_from(backlog).unwrap_or(WRITE));
             match socket.write(&self.buffer[..length]) {
                 Ok(written) => end.out.wrote(written as u64, self.clock.now()),
-                Err(error) if again(&error) => break,
+                Err(error) if again(&error) => {
+                    end.full = true;
+                    break;
+                }
                 Err(error) => return Err(Fault::of("a sender", error)),
             }
         }
@@ -530,6 +543,9 @@ impl<'p> Conversation<'p> {
                 let waits_to_read = self.reader.is_some() && side == Side::Receiver;
                 if waits_to_read && end.next_read > now {
                     next = next.min(end.next_read);
+                }
+                if !self.is_over && end.writes_on() {
+                    next = now;
                 }
                 let wanted = end.wanted(now, waits_to_read);
                 if let Some(socket) = end.socket.as_ref().filter(|_| !wanted.is_empty()) {
