@@ -17,7 +17,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 # The extension is built again when one of these is newer than its stamp.
-SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml Cargo.lock pyproject.toml
+SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.cc' -o -name '*.h') $(wildcard deploy/bpf/*) Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := demo
 .PHONY: demo pgo wheel wheel-guided wheel-install test bench count count-update digests digests-update clean build format check-rust test-rust test-example test-webassembly check-python test-python browser tshark usrsctp bpf test-rain reproduce latency validate validate-sctp compare storm storm-disk fuzz fuzz-python
