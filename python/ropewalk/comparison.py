@@ -208,12 +208,13 @@ def _over_time(tables: dict[str, pl.DataFrame], metric: str) -> pl.DataFrame:
 
 
 def _values(table: pl.DataFrame, quantity: Quantity) -> dict[str, dict[int, float]]:
-    """Values by name of the row and seed."""
+    """Values by name of the row and seed; shares of the connections of a flow add up."""
     found: dict[str, dict[int, float]] = {}
     for row in table.select("run", *quantity.keys, quantity.column).iter_rows():
         seed, *keys, value = row
         if value is not None:
-            found.setdefault(" ".join(str(key) for key in keys), {})[seed] = float(value)
+            named = found.setdefault(" ".join(str(key) for key in keys), {})
+            named[seed] = named.get(seed, 0.0) + float(value)
     return found
 
 
