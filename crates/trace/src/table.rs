@@ -149,6 +149,7 @@ impl Data {
 /// A column of words in the making: each word is stored once.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
+    /// Each word once, in the order of first use: indices do not depend on the hash.
     words: IndexSet<String>,
     /// The word of the last row that has one: rows with the same word mostly follow each other.
     last: u32,

@@ -151,7 +151,7 @@ impl Recorder {
         debug_assert!(self.last_waiting <= self.last_out_of_order, "waiting for others is out of order");
     }
 
-    /// Subflows hold `on_subflows` together.
+    /// Records what subflows hold after a packet over one of them; `on_subflows` is their sum.
     #[cold]
     #[inline(never)]
     fn held_by(

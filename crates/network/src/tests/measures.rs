@@ -193,7 +193,8 @@ fn a_subflow_that_another_one_ends_holds_nothing() {
          [[event]]\nat = \"5s\"\nflow = \"bulk\"\ndo = {{ leave = \"b\" }}\n\
          [[event]]\nat = \"5s\"\nlink = \"b\"\nset = {{ up = false }}\n"
     );
-    for seed in [23, 28, 34] {
+    // In about one of seven the beam holds something then.
+    for seed in 20..40 {
         adds_up(&checked(&text, seed).flows[0]);
     }
 }
