@@ -19,7 +19,7 @@ import kernel_lantto
 import kernel_yedugundla
 import kernel_yedugundla_cases
 import ropewalk as rw
-from ropewalk.comparison import UNITS, Compared, cells, compare, markdown
+from ropewalk.comparison import Compared, cells, compare, markdown
 from ropewalk.statistics import Estimate
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,9 +47,6 @@ AT_A_TIME = 6
 """Scenarios that run side by side: packets are still late by a fraction of a millisecond on two cores."""
 CAUSES = ROOT / "validation" / "kernel-causes.json"
 """Causes of differences by scenario, flow or link, and quantity; one without is called unexplained."""
-# `compare` had it before `srtt_s`; scenarios that were not recorded since then have it still.
-EARLIER = "srtt_mean_s"
-UNITS[EARLIER] = (1e-3, "mean of round trips, ms")
 
 INTRODUCTION = """# The simulator beside the Linux kernel
 
@@ -75,7 +72,7 @@ COUPLING = {"uncoupled": (1.8, 2.1), "coupled": (0.85, 1.15)}
 """Goodput of two subflows over that of one TCP on the same link."""
 
 
-MORE_RUNS = {"olia": "; outside in 99 more runs, 0.83"}
+MORE_RUNS = {"olia": ", as in 99 more runs (0.83)"}
 """Runs with other seeds that are not on record."""
 
 
@@ -147,8 +144,8 @@ def coupling(scenarios: dict[str, Any], causes: dict[str, dict[str, str]]) -> li
         "connection over that of the TCP, which is to be 0.85 to 1.15 with a coupled control and 1.8 to 2.1",
         "without. Two paths alike but for losses, 0.05 % on the first and 0.5 % on the second: share of the",
         "first. On the kernel the controls are the BPF programs of `deploy/bpf`. `olia-limited`: a subflow",
-        "takes no more while 16 KiB wait on it (`subflow_unsent_limit`). Without it OLIA gets less with",
-        "other seeds ([how much, and why](../howto/coupled-control-on-my-server.md#a-limit-for-what-waits)).",
+        "takes no more while 16 KiB wait on it (`subflow_unsent_limit`). Without it OLIA gets less",
+        "([how much, and why](../howto/coupled-control-on-my-server.md#a-limit-for-what-waits)).",
         "",
         "| control | kernel: connection / TCP | simulator | wanted | verdict | kernel: share of the first "
         "| simulator |",
@@ -197,11 +194,6 @@ def page() -> str:
         "the tolerance and chance: drops and retransmissions, which are in the range of the kernel's runs.",
         "The two published test beds at the end of the page are not among them; figures of theirs differ.",
     ]
-    if any(row.quantity == EARLIER for scenario in scenarios.values() for row in compared(scenario)):
-        lines += [
-            "",
-            f"Scenarios with `{UNITS[EARLIER][1]}` were recorded before `compare` had the mean over time.",
-        ]
     lines += coupling(scenarios, causes)
     for name in sorted(scenarios, key=NAMES.index):
         scenario = scenarios[name]

@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     from ropewalk.results import Results
 
 Sets = list[tuple[str, str]]
+Figures = dict[str, Any]
+"""Numbers by name: a mean over seeds, or a list with one for each seed."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Changes to the scenario, how often it runs, and its figures: means over seeds."""
+    """Changes to the scenario, how often it runs, and its figures."""
 
     sets: Sets
     seeds: int
-    figures: Callable[[Results], dict[str, float]]
+    figures: Callable[[Results], Figures]
 
 
 def record(cases: dict[str, Case], scenario: Path, to: Path, *, at_once: int = 1) -> None:
