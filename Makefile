@@ -147,7 +147,7 @@ validate-sctp: build usrsctp
 	@$(if $(ARGS),,$(BIN)/python validation/sctp_profile.py)
 	@$(BIN)/python validation/sctp.py $(ARGS)
 
-# The simulator beside the kernel of this machine, 25 minutes as root (K1 to K12 15): make compare ARGS="k1 k2"
+# The simulator beside the kernel of this machine, twenty minutes as root: make compare ARGS="k1 k2"
 compare: build bpf
 	@$(BIN)/python tools/kernel.py $(ARGS)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 import kernel_record
+from ropewalk.comparison import OPEN, OUTSIDE, WITHIN, judged
 from ropewalk.statistics import Estimate, estimate
 
 if TYPE_CHECKING:
@@ -42,9 +43,8 @@ AT_ONCE = 10
 """Cases side by side; none takes a tenth of a core."""
 PUBLISHED_SAR = 0.70
 """Mbit/s, Table 5.2, M.Def, Cubic with MinRatio."""
-WITHIN, EVEN, GOODPUT = 0.25, 0.10, 0.10
+TOLERANCE, EVEN, GOODPUT = 0.25, 0.10, 0.10
 SIDES = ("kernel", "simulator")
-INSIDE, OPEN, APART = "within", "open", "apart"
 
 
 def record() -> None:
@@ -84,7 +84,7 @@ def section() -> list[str]:
         "| kernel: share of path 1 | simulator |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    verdicts: dict[str, list[str]] = {INSIDE: [], OPEN: [], APART: []}
+    verdicts: dict[str, list[str]] = {WITHIN: [], OPEN: [], OUTSIDE: []}
     for name, both in found.items():
         difference, interval, verdict = apart(both)
         verdicts[verdict].append(name)
@@ -94,9 +94,9 @@ def section() -> list[str]:
         lines.append(f"| {' | '.join([*name.split(' '), *cells])} |")
     lines += [
         "",
-        f"{len(verdicts[INSIDE])} of {len(found)} goodputs are within 10 %, {len(verdicts[OPEN])} open: the",
+        f"{len(verdicts[WITHIN])} of {len(found)} goodputs are within 10 %, {len(verdicts[OPEN])} open: the",
         "interval of the difference has room for both. More than 10 % apart:",
-        f"{', '.join(verdicts[APART]) or 'none'}. With `sockperf` it matters how many of its",
+        f"{', '.join(verdicts[OUTSIDE]) or 'none'}. With `sockperf` it matters how many of its",
         "messages of 14 bytes a socket buffer takes, which counts as much as one of full segments: a trial",
         "build that keeps them as the kernel does, seventeen fragments to a buffer, has 0.81 ± 0.07 Mbit/s",
         "with CUBIC and 0.34 to 0.38 with the others, 14 to 24 % above the kernel. There a program",
@@ -124,9 +124,7 @@ def apart(both: dict[str, Any]) -> tuple[float, float, str]:
     pairs = zip(both["simulator"]["goodput"], both["kernel"]["goodput"], strict=True)
     found = _estimate([ours - theirs for ours, theirs in pairs])
     difference, interval = found.mean / kernel, (found.ci95 or 0.0) / kernel
-    if abs(difference) + interval <= GOODPUT:
-        return difference, interval, INSIDE
-    return difference, interval, APART if abs(difference) - interval > GOODPUT else OPEN
+    return difference, interval, judged(difference, interval, GOODPUT)
 
 
 def claims(found: dict[str, Any]) -> list[str]:
@@ -139,7 +137,7 @@ def claims(found: dict[str, Any]) -> list[str]:
     lines: list[str] = []
     if "sockperf cubic" in found:
         ours = {side: found["sockperf cubic"][side]["sar"] for side in SIDES}
-        holds = abs(_estimate(ours["kernel"]).mean / PUBLISHED_SAR - 1.0) <= WITHIN
+        holds = abs(_estimate(ours["kernel"]).mean / PUBLISHED_SAR - 1.0) <= TOLERANCE
         lines.append(
             "* T5_2.r1, throughput during sockperf with Cubic and MinRatio, "
             f"{PUBLISHED_SAR:.2f} Mbit/s within 25 %: "

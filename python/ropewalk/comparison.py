@@ -227,13 +227,15 @@ def _compared(
         return None
     difference = pairs.mean / theirs.mean if theirs.mean else None
     ci95 = pairs.ci95 / theirs.mean if theirs.mean and pairs.ci95 is not None else None
-    judged = (
-        _in_range(ours, theirs, quantity.tolerance) if quantity.count else _judged(difference, ci95, quantity)
+    verdict = (
+        _in_range(ours, theirs, quantity.tolerance)
+        if quantity.count
+        else judged(difference, ci95, quantity.tolerance)
     )
-    if judged == WITHIN and kernel.keys() != simulator.keys():
+    if verdict == WITHIN and kernel.keys() != simulator.keys():
         # A transfer that one side did not finish is a difference that no figure has.
-        judged = OPEN
-    return Compared(what, quantity.column, theirs, ours, difference, ci95, quantity.tolerance, judged)
+        verdict = OPEN
+    return Compared(what, quantity.column, theirs, ours, difference, ci95, quantity.tolerance, verdict)
 
 
 def _in_range(ours: Estimate, theirs: Estimate, tolerance: float) -> str:
@@ -241,12 +243,13 @@ def _in_range(ours: Estimate, theirs: Estimate, tolerance: float) -> str:
     return WITHIN if inside else OUTSIDE
 
 
-def _judged(difference: float | None, ci95: float | None, quantity: Quantity) -> str:
+def judged(difference: float | None, ci95: float | None, tolerance: float) -> str:
+    """The verdict on a difference over the kernel's mean, with the half width of its interval."""
     if difference is None:
         return OUTSIDE
-    if abs(difference) + (ci95 or 0.0) <= quantity.tolerance:
+    if abs(difference) + (ci95 or 0.0) <= tolerance:
         return WITHIN
-    return OUTSIDE if abs(difference) - (ci95 or 0.0) > quantity.tolerance else OPEN
+    return OUTSIDE if abs(difference) - (ci95 or 0.0) > tolerance else OPEN
 
 
 UNITS = {"goodput_bit_s": (1e6, "goodput, Mbit/s"), "completion_s": (1.0, "completion, s")}

@@ -63,9 +63,9 @@ impl Cells {
     /// Rows without a value, until there are `rows`.
     fn pad(&mut self, rows: usize) {
         match self {
-            Self::Count(cells) => cells.resize(rows, None),
-            Self::Real(cells) => cells.resize(rows, None),
-            Self::Flag(cells) => cells.resize(rows, false),
+            Self::Count(cells) => cells.resize(rows.max(cells.len()), None),
+            Self::Real(cells) => cells.resize(rows.max(cells.len()), None),
+            Self::Flag(cells) => cells.resize(rows.max(cells.len()), false),
             Self::Word(cells) => cells.pad(rows),
         }
     }
@@ -108,8 +108,13 @@ impl Sheet {
     pub(crate) fn finish(self) -> Table {
         let rows = self.rows;
         let columns = self.columns.into_iter();
-        let columns =
+        let columns: Vec<Column> =
             columns.map(|(name, cells)| Column { name: name.into(), data: cells.finish(rows) }).collect();
+        debug_assert!(
+            columns.iter().all(|column| column.data.len() == rows),
+            "{} has a value twice in a row",
+            self.table
+        );
         Table { name: self.table, columns }
     }
 }
@@ -126,7 +131,7 @@ impl Row<'_> {
     /// Puts a value that is known.
     ///
     /// # Panics
-    /// If the table has no such column, or one of another type, or if the row has the value.
+    /// If the table has no such column, or one of another type; debug builds also if the row has the value, at the end.
     pub(crate) fn put<'v>(&mut self, name: &'static str, value: impl Into<Value<'v>>) {
         let Sheet { table, columns, rows } = &mut *self.sheet;
         let (before, behind) = columns.split_at(self.next);
