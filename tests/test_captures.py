@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -150,14 +151,38 @@ def test_every_byte_of_the_stream_is_mapped(tshark: str, tmp_path: Path) -> None
     assert len(expected) == 2
     assert len(joined) == 1
     assert {int(token, 0) for token in joined} < {int(token, 0) for token in expected}
-    # Relative to the keys; the first segment, whose mapping is that of MP_CAPABLE, has 1.
+    # Relative to the keys.
     first = fields(tshark, file, ["mptcp.dss.dsn"], "mptcp.dss.dsn && ip.src == 10.0.0.1")
-    assert int(first[0][0]) == 1 + 1424
+    assert int(first[0][0]) == 1
     bytes_sent = fields(
         tshark, file, ["tcp.len"], "mptcp && tcp.len > 0 && frame.interface_name contains terminal"
     )
     subflows = results.subflows.filter(pl.col("flow") == "up")
     assert len(bytes_sent) == subflows["segments_sent"].sum()
+
+
+@pytest.mark.parametrize(("scheduler", "chunks"), [("minratio", True), ("minrtt", False)])
+def test_segments_name_the_mapping_of_their_chunk(
+    tshark: str, tmp_path: Path, scheduler: str, chunks: bool
+) -> None:
+    """With the scheduler of the kernel as there; where data may still be taken back, each names its own."""
+    chosen = f'profile = "linux", scheduler = "{scheduler}"'
+    results = run(LINUX.replace('profile = "linux"', chosen, 1), tmp_path, at="terminal")
+    names = ["tcp.stream", "tcp.seq", "tcp.len", "mptcp.dss.dsn"]
+    names += ["tcp.options.mptcp.subflowseqno", "tcp.options.mptcp.datalvllen"]
+    sent = "(ip.src == 10.0.0.1 || ip.src == 10.0.1.1)"
+    rows = fields(tshark, results.captures[1], names, f"mptcp.dss.dsn && tcp.len > 0 && {sent}")
+    segments: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    for stream, seq, size, dsn, ssn, length in (map(int, row) for row in rows):
+        assert ssn <= seq
+        assert seq + size <= ssn + length
+        segments.setdefault((stream, ssn), set()).add((dsn, length))
+    assert all(len(mappings) == 1 for mappings in segments.values())
+    lengths = [length for ((_, length),) in segments.values()]
+    assert max(lengths) > 40_000 if chunks else max(lengths) == 1424
+    for stream in {stream for stream, _ in segments}:
+        own = sorted((ssn, length) for (of, ssn), ((_, length),) in segments.items() if of == stream)
+        assert all(ssn + length == following for (ssn, length), (following, _) in pairwise(own))
 
 
 def test_retransmissions_are_those_of_the_table(tshark: str, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ use transport::packet::{Body, Packet, PathId};
 use transport::sctp::SctpConfig;
 use transport::sctp::chunk::{Control, DataChunks, Promise};
 use transport::sctp::gaps::{GapBlocks, MORE};
-use transport::seq::StreamOffset;
+use transport::seq::{Seq, StreamOffset};
 use transport::space::SpaceSignal;
 use transport::tcp::ranges::RangeSet;
 use transport::tcp::segment::TcpSegment;
@@ -22,6 +22,7 @@ use wire::codec::{CodecError, ConnectionNumber, Opening};
 use wire::{Codec, EndSettings, Ends, Numbers};
 
 use crate::faults::Way;
+use crate::mappings::Mappings;
 
 /// Both ends have the same settings.
 #[derive(Debug)]
@@ -31,6 +32,7 @@ pub(crate) struct ByteCheck {
     /// Ends by subflow, the client first; a server that answers for a connection it does not know has no addresses for it.
     opened: BTreeMap<PathId, Ends>,
     bytes: Vec<u8>,
+    mappings: Mappings,
 }
 
 /// Address of an interface; the last byte tells the hosts apart.
@@ -53,19 +55,27 @@ impl ByteCheck {
             let addresses = (0..=u8::MAX).map(|interface| address(host, interface)).collect();
             EndSettings::new(tcp, mptcp, addresses)
         });
-        let (codec, opened, bytes) = (Codec::default(), BTreeMap::new(), Vec::new());
-        Self { codec, settings, opened, bytes }
+        Self {
+            codec: Codec::default(),
+            settings,
+            opened: BTreeMap::new(),
+            bytes: Vec::new(),
+            mappings: Mappings::default(),
+        }
     }
 
     /// A packet leaves the end that sends this way; `pair` as the client sees it.
     ///
     /// # Panics
-    /// If its bytes have another length, or another meaning.
+    /// If its bytes have another length, or another meaning, or a byte of a subflow has two mappings.
     pub(crate) fn packet(&mut self, way: Way, pair: AddressPair, packet: &Packet) {
         let known = self.opened.get(&packet.path).copied();
         let mut ends = known.unwrap_or_else(|| self.open(pair, packet.path));
         if way == Way::Down {
             ends = ends.reversed();
+        }
+        if let Some(segment) = packet.segment() {
+            self.mappings.segment(way, packet.path, segment);
         }
         self.bytes.clear();
         match self.codec.encode(ends, packet, &mut self.bytes) {
@@ -107,8 +117,8 @@ fn on_wire(packet: &Packet, settings: &EndSettings) -> Packet {
         if let Some(timestamps) = &mut segment.timestamps {
             (timestamps.value, timestamps.echo) = (round(timestamps.value), round(timestamps.echo));
         }
-        if let MptcpOption::CapableAck { dsn: Some(dsn), .. } = segment.mptcp {
-            assert_eq!(dsn.0, segment.seq.0, "MP_CAPABLE maps the first bytes");
+        if let MptcpOption::CapableAck { after: Some(_), .. } = segment.mptcp {
+            assert_eq!(segment.seq, Seq::FIRST_DATA, "MP_CAPABLE maps the first bytes");
         }
     };
     match &mut packet.body {

@@ -7,6 +7,7 @@ mod duo;
 mod faults;
 pub mod golden;
 mod log;
+mod mappings;
 pub mod setups;
 mod talk;
 mod transfer;

@@ -494,6 +494,14 @@ pub enum Reinjection {
     Upstream,
 }
 
+impl MptcpConfig {
+    /// Data that is sent again is placed as new data is, behind what subflows have, and a living subflow keeps what it was given.
+    pub fn reinjects_as_new(&self) -> bool {
+        self.reinjection == Reinjection::Upstream
+            && matches!(self.reinject_on, ReinjectOn::Scheduler | ReinjectOn::SamePath)
+    }
+}
+
 /// Which subflows carry data that is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReinjectOn {

@@ -134,7 +134,7 @@ mod tests {
             len: 100,
             seq: Seq(11),
             ack: Seq(7),
-            mptcp: MptcpOption::Dss(Dss { data_ack: Some(Dsn(5)), dsn: Some(Dsn(301)), data_fin: false }),
+            mptcp: MptcpOption::Dss(Dss { data_ack: Some(Dsn(5)), dsn: Some(Dsn(301)), ..Dss::default() }),
             ..TcpSegment::default()
         };
         let packet = Packet { retransmission: true, ..Packet::tcp(PathId(1), segment) };

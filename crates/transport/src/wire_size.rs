@@ -95,8 +95,8 @@ fn mptcp_size(option: &MptcpOption, payload: u32, form: &DssForm) -> u64 {
         MptcpOption::None => 0,
         MptcpOption::CapableSyn => 4,
         MptcpOption::CapableSynAck(_) => 12,
-        MptcpOption::CapableAck { dsn: None, .. } => 20,
-        MptcpOption::CapableAck { dsn: Some(_), .. } => padded(22 + if form.checksum { 2 } else { 0 }),
+        MptcpOption::CapableAck { after: None, .. } => 20,
+        MptcpOption::CapableAck { after: Some(_), .. } => padded(22 + if form.checksum { 2 } else { 0 }),
         MptcpOption::JoinSyn { .. } => 12,
         MptcpOption::JoinSynAck { .. } => 16,
         MptcpOption::JoinAck { .. } => 24,
@@ -356,7 +356,7 @@ mod tests {
         });
         let mptcp = MptcpConfig { short_data_ack: true, ..MptcpConfig::default() };
         let mut form = DssForm::new(&tcp, &mptcp);
-        let data = Dss { data_ack: Some(Dsn(1)), dsn: Some(Dsn(1)), data_fin: false };
+        let data = Dss { data_ack: Some(Dsn(1)), dsn: Some(Dsn(1)), ..Dss::default() };
         let ack = Dss { dsn: None, ..data };
         assert_eq!((form.payload(tcp.segment.mss), form.size(&data, 1424)), (Bytes(1424), 24));
         assert_eq!((form.size(&data, 100), form.size(&ack, 0)), (24, 8));

@@ -230,7 +230,7 @@ fn option(input: &mut Input<'_>, seen: &Seen) -> MptcpOption {
         1 => MptcpOption::CapableSynAck(key(input)),
         2 => {
             let (sender, receiver) = (key(input), key(input));
-            MptcpOption::CapableAck { sender, receiver, dsn: input.flag().then_some(Dsn::FIRST_DATA) }
+            MptcpOption::CapableAck { sender, receiver, after: input.flag().then_some(0) }
         }
         3 => MptcpOption::JoinSyn {
             token: if input.flag() { key(input).token() } else { seen.token },
@@ -262,6 +262,7 @@ fn option(input: &mut Input<'_>, seen: &Seen) -> MptcpOption {
             data_ack: input.flag().then(|| Dsn(position(input, seen.ack))),
             dsn: input.flag().then(|| Dsn(position(input, seen.data).max(1))),
             data_fin: input.byte() > 230,
+            ..Dss::default()
         }),
     }
 }

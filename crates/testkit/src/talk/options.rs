@@ -64,11 +64,17 @@ impl Secrets {
         {
             *want = id;
         }
-        // A Data ACK that the script does not name is not compared.
-        if let (MptcpOption::Dss(want), MptcpOption::Dss(dss)) = (&mut expected, got.mptcp)
-            && want.data_ack.is_none()
+        // A Data ACK that the script does not name is not compared. It names none of the bytes that a mapping has around the payload.
+        if let (MptcpOption::Dss(want), MptcpOption::Dss(dss)) = (&mut expected, got.mptcp) {
+            want.data_ack = want.data_ack.or(dss.data_ack);
+            want.margin = dss.margin;
+        }
+        if let (
+            MptcpOption::CapableAck { after: Some(want), .. },
+            MptcpOption::CapableAck { after: Some(after), .. },
+        ) = (&mut expected, got.mptcp)
         {
-            want.data_ack = dss.data_ack;
+            *want = after;
         }
         if let (
             MptcpOption::AddAddr { data_ack: want, .. }
@@ -91,7 +97,7 @@ impl Secrets {
             return match (flags.syn, flags.ack) {
                 (true, false) => MptcpOption::CapableSyn,
                 (true, true) => MptcpOption::CapableSynAck(own.0),
-                _ => MptcpOption::CapableAck { sender: own.0, receiver: peer.0, dsn: mp.dsn },
+                _ => MptcpOption::CapableAck { sender: own.0, receiver: peer.0, after: mp.dsn.map(|_| 0) },
             };
         }
         if mp.join {
@@ -122,7 +128,12 @@ impl Secrets {
             };
         }
         if mp.data_ack.is_some() || mp.dsn.is_some() {
-            return MptcpOption::Dss(Dss { data_ack: mp.data_ack, dsn: mp.dsn, data_fin: mp.data_fin });
+            return MptcpOption::Dss(Dss {
+                data_ack: mp.data_ack,
+                dsn: mp.dsn,
+                data_fin: mp.data_fin,
+                ..Dss::default()
+            });
         }
         MptcpOption::None
     }

@@ -14,6 +14,7 @@ use congestion::PathView;
 use schedulers::Report;
 use units::{Bytes, SimTime};
 
+use super::fragments::Fragments;
 use super::lifetime::Lifetime;
 use super::meta_timer::MetaTimer;
 use super::negotiation::Negotiation;
@@ -92,6 +93,7 @@ impl MptcpConnection {
         };
         let placement = Placement::new(Arc::clone(&config), scheduler);
         let needs = placement.needs();
+        let fragments = needs.fragments.then(|| Fragments::new(config.reinjects_as_new()));
         let mut subflows = Subflows::new(
             Arc::clone(&tcp),
             setup.congestion,
@@ -107,7 +109,7 @@ impl MptcpConnection {
             negotiation: Negotiation::new(setup.role, setup.key, setup.nonce_seed),
             addresses: AddressBook::new(Arc::clone(&config), first, (setup.pairs, setup.own), setup.absent),
             subflows,
-            send: SendSide::new(Arc::clone(&tcp), mss, needs.fragments),
+            send: SendSide::new(Arc::clone(&tcp), mss, fragments),
             receive: ReceiveSide::new(Arc::clone(&tcp), mss),
             placement,
             meta,

@@ -36,9 +36,22 @@ pub(super) struct Fragments {
     pushed: bool,
     /// Where the last write begins.
     last: Dsn,
+    whole_chunks: bool,
 }
 
 impl Fragments {
+    /// `whole_chunks`: nothing that a subflow has begun to send is taken back from it, or parted by other data.
+    pub(super) fn new(whole_chunks: bool) -> Self {
+        Self { whole_chunks, ..Self::default() }
+    }
+
+    /// Segments name the mapping of a whole chunk of fragments, as the kernel's. A mapping must not change (RFC 8684 section 3.3.1), so
+    /// they cannot where a chunk may yet be parted.
+    #[inline]
+    pub(super) fn maps_whole_chunks(&self) -> bool {
+        self.whole_chunks
+    }
+
     /// `bytes` are written from `start` on; `waits`: some of what lies before has not been given to a subflow.
     pub(super) fn write(&mut self, start: Dsn, waits: bool, bytes: u64) {
         (self.pushed, self.last) = (true, start);

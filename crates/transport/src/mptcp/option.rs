@@ -14,8 +14,46 @@ pub struct Dss {
     pub data_ack: Option<Dsn>,
     /// Data sequence number of the first payload byte; the mapping covers the payload (and the DATA_FIN).
     pub dsn: Option<Dsn>,
+    /// More that the mapping covers.
+    pub margin: Margin,
     /// DATA_FIN: the mapping's last data sequence number is the end of the stream.
     pub data_fin: bool,
+}
+
+/// Bytes of a mapping on both sides of the payload of a segment: none if each segment has a mapping of its own. As the kernel, an
+/// end may map a chunk as a whole, and name that in each of its segments. The size of the option is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Margin {
+    /// Bytes before the payload.
+    pub before: u16,
+    /// Bytes behind it.
+    pub after: u16,
+}
+
+/// Where payload lies in the stream of the connection, and what its mapping covers around it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mapped {
+    /// Data sequence number of the first byte (0 without mapping).
+    pub dsn: Dsn,
+    /// More that the mapping covers.
+    pub margin: Margin,
+}
+
+impl Dss {
+    /// With a Data ACK, and the mapping of the payload if there is any.
+    #[inline]
+    pub fn new(data_ack: Dsn, mapped: Option<Mapped>) -> Self {
+        let (dsn, margin) = (mapped.map(|mapped| mapped.dsn), mapped.unwrap_or_default().margin);
+        Self { data_ack: Some(data_ack), dsn, margin, data_fin: false }
+    }
+}
+
+impl Mapped {
+    /// A mapping of the payload alone, which begins at `dsn`.
+    #[inline]
+    pub fn alone(dsn: Dsn) -> Self {
+        Self { dsn, margin: Margin::default() }
+    }
 }
 
 /// The MPTCP option of a segment.
@@ -34,9 +72,8 @@ pub enum MptcpOption {
         sender: Key,
         /// Key of its receiver.
         receiver: Key,
-        /// Data sequence number of the first payload byte, if the segment carries data. The option has no field for
-        /// it: the mapping begins with the first byte of the stream.
-        dsn: Option<Dsn>,
+        /// The segment carries the first data of the stream, where the mapping begins: bytes that it covers behind the payload.
+        after: Option<u16>,
     },
     /// MP_JOIN on a SYN.
     JoinSyn {
@@ -123,12 +160,17 @@ pub enum ResetReason {
 }
 
 impl MptcpOption {
+    /// MP_CAPABLE with both keys, and the mapping of the payload, which begins the stream, if there is any.
+    pub fn capable_ack(sender: Key, receiver: Key, mapped: Option<Mapped>) -> Self {
+        Self::CapableAck { sender, receiver, after: mapped.map(|mapped| mapped.margin.after) }
+    }
+
     /// Data sequence number of the first payload byte, if the option maps the payload.
     #[inline]
     pub fn mapping(&self) -> Option<Dsn> {
         match self {
             Self::Dss(dss) => dss.dsn,
-            Self::CapableAck { dsn, .. } => *dsn,
+            Self::CapableAck { after, .. } => after.map(|_| Dsn::FIRST_DATA),
             _ => None,
         }
     }

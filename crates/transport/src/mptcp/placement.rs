@@ -12,7 +12,7 @@ use super::reinject::QueuedData;
 use super::send_side::SendSide;
 use super::subflow::{Join, Subflow};
 use super::subflows::Subflows;
-use crate::config::{MptcpConfig, ReinjectOn, Reinjection};
+use crate::config::{MptcpConfig, ReinjectOn};
 use crate::seq::Dsn;
 use crate::tcp::ranges::Range;
 use crate::tcp::sender::Sender;
@@ -433,9 +433,7 @@ impl Placement {
         if self.config.reinject_on == ReinjectOn::SamePath && alive {
             return;
         }
-        if self.config.reinjection == Reinjection::Upstream
-            && matches!(self.config.reinject_on, ReinjectOn::Scheduler | ReinjectOn::SamePath)
-        {
+        if self.config.reinjects_as_new() {
             // The kernel repeats the data of an only subflow as well. Its bytes would then not be the stream of data any
             // more, and an end that falls back to TCP would deliver them as that stream.
             if !may_repeat(subflows) {
@@ -508,9 +506,9 @@ fn judge_room(len: u64, send: &SendSide, subflows: &mut Subflows) {
 fn give_new(i: usize, len: u64, send: &mut SendSide, subflows: &mut Subflows) {
     let first = send.next();
     let data = send.take_new(len);
-    if send.has_fragments() {
+    if let Some(whole) = send.maps_whole_chunks() {
         // It is sent when everything is placed.
-        subflows.activate(i).into_iter().for_each(|subflow| subflow.give_fragment(data));
+        subflows.activate(i).into_iter().for_each(|subflow| subflow.give_fragment(data, whole));
     } else if let Some(subflow) = subflows.get_mut(i) {
         subflow.give(data);
     }

@@ -69,10 +69,10 @@ pub(super) struct SendSide {
 }
 
 impl SendSide {
-    /// `fragments`: data is placed in whole fragments of the buffer.
-    pub(super) fn new(tcp: Arc<TcpConfig>, mss: Bytes, fragments: bool) -> Self {
+    /// With `fragments` data is placed in whole fragments of the buffer.
+    pub(super) fn new(tcp: Arc<TcpConfig>, mss: Bytes, fragments: Option<Fragments>) -> Self {
         Self {
-            fragments: fragments.then(Box::default),
+            fragments: fragments.map(Box::new),
             mss,
             written: Dsn::FIRST_DATA,
             next: Dsn::FIRST_DATA,
@@ -299,6 +299,12 @@ impl SendSide {
     #[inline]
     pub(super) fn has_fragments(&self) -> bool {
         self.fragments.is_some()
+    }
+
+    /// The same, and whether segments name the mapping of a whole chunk of them; `None` if data is not placed so.
+    #[inline]
+    pub(super) fn maps_whole_chunks(&self) -> Option<bool> {
+        self.fragments.as_deref().map(Fragments::maps_whole_chunks)
     }
 
     /// End of the fragment that holds byte `dsn`, as it was written where that is known and is not acknowledged.

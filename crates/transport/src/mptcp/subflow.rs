@@ -394,8 +394,9 @@ impl Subflow {
     }
 
     /// A fragment of new data, which may be one with what was given before.
-    pub(super) fn give_fragment(&mut self, data: Range<Dsn>) {
-        self.endpoint.sender_mut().give_fragment(data);
+    /// `whole`: see [`super::fragments::Fragments::maps_whole_chunks`].
+    pub(super) fn give_fragment(&mut self, data: Range<Dsn>, whole: bool) {
+        self.endpoint.sender_mut().give_fragment(data, whole);
         self.next_copy = data.end;
     }
 

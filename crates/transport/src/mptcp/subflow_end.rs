@@ -26,7 +26,7 @@ use units::{Bytes, SimTime};
 use self::greeting::Greeting;
 use self::inbox::Inbox;
 use self::outbox::Outbox;
-use super::option::{Dss, MptcpOption};
+use super::option::{Dss, Mapped, MptcpOption};
 use crate::address::AddressPair;
 use crate::config::{MptcpConfig, TcpConfig};
 use crate::departure::Departure;
@@ -261,8 +261,8 @@ impl SubflowEnd {
             return Departure::NOTHING;
         };
         let Some(segment) = packet.segment() else { return Departure::NOTHING };
-        let option = self.option(segment, written.dsn);
-        let last = written.dsn.is_some() && self.endpoint.sender().unsent() == 0;
+        let option = self.option(segment, written.mapped);
+        let last = written.mapped.is_some() && self.endpoint.sender().unsent() == 0;
         packet.segment_mut().into_iter().for_each(|segment| segment.flags.psh |= last);
         self.complete(option, packet)
     }
@@ -279,8 +279,8 @@ impl SubflowEnd {
         Departure::PACKET
     }
 
-    /// The option of a segment whose payload begins at `dsn`.
-    fn option(&self, segment: &TcpSegment, dsn: Option<Dsn>) -> MptcpOption {
+    /// The option of a segment whose payload has this mapping.
+    fn option(&self, segment: &TcpSegment, mapped: Option<Mapped>) -> MptcpOption {
         let Self { greeting, role, .. } = self;
         if segment.flags.rst {
             greeting.reset()
@@ -290,8 +290,8 @@ impl SubflowEnd {
             MptcpOption::None
         } else {
             let first = segment.len == 0 || segment.seq == Seq::FIRST_DATA;
-            let third = if *role == Role::Client { greeting.third(first, dsn) } else { None };
-            third.unwrap_or(MptcpOption::Dss(Dss { data_ack: Some(self.data_ack()), dsn, data_fin: false }))
+            let third = if *role == Role::Client { greeting.third(first, mapped) } else { None };
+            third.unwrap_or(MptcpOption::Dss(Dss::new(self.data_ack(), mapped)))
         }
     }
 

@@ -12,13 +12,14 @@ use schedulers::SubflowSet;
 use units::{Bytes, Nanos, SimTime};
 
 use super::deadlines::Deadlines;
+use super::option::Mapped;
 use super::receive_side::ReceiveSide;
 use super::subflow::{Join, Subflow};
 use super::views::{Views, path_view};
 use crate::address::AddressPair;
 use crate::config::TcpConfig;
 use crate::packet::{Packet, PathId};
-use crate::seq::{Dsn, Seq};
+use crate::seq::Seq;
 use crate::setup::{NewCongestion, new_congestion};
 use crate::tcp::endpoint::{Endpoint, Input, Offer, Written};
 use crate::tcp::sender::Expired;
@@ -278,15 +279,15 @@ impl Subflows {
         subflow.on_join_timeout(now, max_tries).then_some(expired)
     }
 
-    /// Writes the next segment that subflow `i` has to send into `packet`. Returns the data sequence number of its
-    /// payload, if it has one.
+    /// Writes the next segment that subflow `i` has to send into `packet`. Returns the mapping of its payload, if it
+    /// has one.
     #[inline(always)]
     pub(super) fn poll_transmit(
         &mut self,
         now: SimTime,
         i: usize,
         packet: &mut Packet,
-    ) -> Option<Option<Dsn>> {
+    ) -> Option<Option<Mapped>> {
         let Self { list, sack_blocks, views, deadlines, .. } = self;
         let subflow = list.get_mut(i)?.as_mut()?;
         let offer = Offer { sack_blocks: *sack_blocks, may_send: subflow.may_send() };
@@ -296,11 +297,11 @@ impl Subflows {
             views.note_full(i);
         }
         deadlines.touch(i);
-        let Written { dsn, last } = written?;
+        let Written { mapped, last } = written?;
         if last {
             self.busy.remove(i);
         }
-        Some(dsn)
+        Some(mapped)
     }
 
     /// Writes a pure ACK of subflow `i` that has room for an option of the connection.

@@ -25,7 +25,7 @@ use super::sender::{Expired, Sender, SenderState, Transmission};
 use crate::config::TcpConfig;
 use crate::convert::ConvertMessage;
 use crate::limit::Limit;
-use crate::mptcp::option::MptcpOption;
+use crate::mptcp::option::{Mapped, MptcpOption};
 use crate::packet::{Ecn, Packet, PathId};
 use crate::seq::{Dsn, Seq};
 use crate::space::{Extras, Outcome, Reports, SpaceSignal};
@@ -67,17 +67,23 @@ pub struct Input {
 /// Record of the segment that `poll_transmit` has written.
 #[derive(Clone, Copy, Debug)]
 pub struct Written {
-    /// Data sequence number of the payload, if there is payload of a mapped stream.
-    pub dsn: Option<Dsn>,
+    /// The mapping of the payload, if there is payload of a mapped stream.
+    pub mapped: Option<Mapped>,
     /// A bare acknowledgement or a RST: the endpoint has no other segment now.
     pub last: bool,
 }
 
 impl Written {
     /// A segment without payload that others may follow.
-    const CONTROL: Self = Self { dsn: None, last: false };
+    const CONTROL: Self = Self { mapped: None, last: false };
     /// A bare acknowledgement, or a RST.
-    const LAST: Self = Self { dsn: None, last: true };
+    const LAST: Self = Self { mapped: None, last: true };
+
+    /// A segment of the stream.
+    #[inline(always)]
+    fn data(sent: &Transmission) -> Self {
+        Self { mapped: (sent.mapped.dsn > Dsn(0)).then_some(sent.mapped), last: false }
+    }
 }
 
 /// One end.
@@ -370,8 +376,7 @@ impl Endpoint {
             && let Some(transmission) = self.sender.next(now)
         {
             self.data(now, transmission, offer, packet);
-            let dsn = (transmission.dsn > Dsn(0)).then_some(transmission.dsn);
-            return Some(Written { dsn, last: false });
+            return Some(Written::data(&transmission));
         }
         if let Some(poll) = self.sender.take_poll(now) {
             return Some(self.signal(now, poll, packet));

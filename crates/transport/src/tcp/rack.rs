@@ -153,10 +153,10 @@ mod tests {
     use super::super::ranges::Range;
     use super::super::sent::Sent;
     use super::*;
-    use crate::seq::Dsn;
+    use crate::mptcp::option::Mapped;
 
     fn sent(seq: u64, at: SimTime) -> Sent {
-        Sent::new(Seq(seq), (1000, false), Dsn(0), at)
+        Sent::new(Seq(seq), (1000, false), Mapped::default(), at)
     }
 
     /// Test vector RACK-1: the window, the moment of loss, and the probe timeout.

@@ -4,6 +4,7 @@ use units::SimTime;
 
 use super::counted::Tally;
 use super::ranges::Range;
+use crate::mptcp::option::{Mapped, Margin};
 use crate::seq::{Dsn, Seq};
 
 /// One transmitted segment that is not cumulatively acknowledged.
@@ -17,6 +18,8 @@ pub struct Sent {
     pub fin: bool,
     /// Data sequence number of its first byte; its mapping never changes.
     pub dsn: Dsn,
+    /// More that the mapping covers.
+    pub margin: Margin,
     /// Last transmission.
     pub sent_at: SimTime,
     /// Selectively acknowledged.
@@ -32,12 +35,13 @@ pub struct Sent {
 impl Sent {
     /// A segment that leaves for the first time, with `len` sequence numbers; `fin`: it is a FIN.
     #[inline]
-    pub fn new(seq: Seq, (len, fin): (u32, bool), dsn: Dsn, now: SimTime) -> Self {
+    pub fn new(seq: Seq, (len, fin): (u32, bool), Mapped { dsn, margin }: Mapped, now: SimTime) -> Self {
         Self {
             seq,
             len,
             fin,
             dsn,
+            margin,
             sent_at: now,
             sacked: false,
             lost: false,
@@ -52,6 +56,10 @@ impl Sent {
         Seq(self.seq.0 + u64::from(self.len))
     }
 
+    pub(super) fn mapped(&self) -> Mapped {
+        Mapped { dsn: self.dsn, margin: self.margin }
+    }
+
     /// Removes the part below `una` and returns its length.
     #[inline]
     pub(super) fn cut(&mut self, una: Seq) -> u64 {
@@ -59,6 +67,8 @@ impl Sent {
         self.seq = una;
         self.len -= cut.0 as u32;
         self.dsn += cut;
+        // A mapping has at most 64 KiB. Plain TCP may have longer segments, and none.
+        self.margin.before = self.margin.before.wrapping_add(cut.0 as u16);
         cut.0
     }
 

@@ -1,7 +1,7 @@
 //! From the bytes of a packet to the packet.
 
 use transport::mptcp::keys::{Hmac64, add_addr_hmac, stand_in_address};
-use transport::mptcp::option::{Dss, MptcpOption, ResetReason};
+use transport::mptcp::option::{Dss, Mapped, Margin, MptcpOption, ResetReason};
 use transport::packet::{Body, Ecn, Packet, Priority};
 use transport::seq::{Dsn, Seq, StreamOffset};
 use transport::space::{Snack, SpaceSegment, SpaceSignal};
@@ -178,8 +178,11 @@ impl Reader<'_> {
             Mptcp::Capable { sender: None, .. } => MptcpOption::CapableSyn,
             Mptcp::Capable { sender: Some(key), receiver: None, .. } => MptcpOption::CapableSynAck(key),
             Mptcp::Capable { sender: Some(sender), receiver: Some(receiver), data_len, .. } => {
-                // The mapping begins with the first byte on both spaces.
-                MptcpOption::CapableAck { sender, receiver, dsn: data_len.map(|_| Dsn(segment.seq.0)) }
+                if data_len.is_some() && segment.seq != Seq::FIRST_DATA {
+                    return Err(CodecError::Meaningless("a mapping of MP_CAPABLE that is not the first"));
+                }
+                let after = data_len.map(|mapped| after(mapped.into(), segment.len));
+                MptcpOption::CapableAck { sender, receiver, after }
             }
             Mptcp::JoinSyn { backup, id, token, nonce } => {
                 let addresses = self.subflow.opening.interfaces;
@@ -190,9 +193,10 @@ impl Reader<'_> {
             }
             Mptcp::JoinAck { hmac } => MptcpOption::JoinAck { hmac },
             Mptcp::Dss { data_ack, mapping, data_fin } => {
-                let dsn = mapping.map(|mapping| self.first_mapped(segment, mapping)).transpose()?;
+                let mapped = mapping.map(|mapping| self.mapped(segment, mapping, data_fin)).transpose()?;
                 let data_ack = data_ack.map(|ack| self.dsn(1 - self.end, ack)).transpose()?;
-                MptcpOption::Dss(Dss { data_ack, dsn, data_fin })
+                let (dsn, margin) = (mapped.map(|mapped| mapped.dsn), mapped.unwrap_or_default().margin);
+                MptcpOption::Dss(Dss { data_ack, dsn, margin, data_fin })
             }
             Mptcp::AddAddr { echo, id, address, hmac, .. } => {
                 let of = if echo { 1 - self.end } else { self.end };
@@ -213,15 +217,19 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The data sequence number of the first byte of a segment, whose mapping may have begun before it.
-    fn first_mapped(&self, segment: &TcpSegment, mapping: Mapping) -> Result<Dsn, CodecError> {
+    /// The mapping of the payload, which may begin before it and end behind it.
+    fn mapped(&self, segment: &TcpSegment, mapping: Mapping, data_fin: bool) -> Result<Mapped, CodecError> {
         let start = self.dsn(self.end, mapping.dsn)?;
         let inside = if segment.len == 0 {
             0
         } else {
             self.subflow.ssn(self.end, segment.seq).wrapping_sub(mapping.ssn)
         };
-        Ok(start + Bytes(u64::from(inside)))
+        let dsn = Dsn(start.0.wrapping_add(inside.into()));
+        // Payload that is not in its mapping has none around it.
+        let Ok(before) = u16::try_from(inside) else { return Ok(Mapped::alone(dsn)) };
+        let len = u32::from(mapping.len).saturating_sub(u32::from(data_fin));
+        Ok(Mapped { dsn, margin: Margin { before, after: after(len, inside + segment.len) } })
     }
 
     /// A data sequence number of data that `end` sends.
@@ -245,6 +253,12 @@ impl Reader<'_> {
             _ => hmac,
         }
     }
+}
+
+/// Bytes of a mapping of `mapped` bytes behind the first `len` of them.
+fn after(mapped: u32, len: u32) -> u16 {
+    // Its length field has 16 bits.
+    mapped.saturating_sub(len) as u16
 }
 
 /// Bits after the last one set are padding.

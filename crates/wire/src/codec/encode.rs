@@ -346,8 +346,8 @@ impl Writer<'_> {
             MptcpOption::None | MptcpOption::RemoveAddr { .. } => return Ok(None),
             MptcpOption::CapableSyn => Mptcp::capable(None, None, checksum),
             MptcpOption::CapableSynAck(key) => Mptcp::capable(Some(key), None, checksum),
-            MptcpOption::CapableAck { sender, receiver, dsn } => {
-                return self.capable_ack(segment, (sender, receiver), dsn).map(Some);
+            MptcpOption::CapableAck { sender, receiver, after } => {
+                return self.capable_ack(segment, (sender, receiver), after).map(Some);
             }
             MptcpOption::JoinSyn { token, nonce, id, backup, .. } => {
                 Mptcp::JoinSyn { backup, id, token, nonce }
@@ -377,18 +377,16 @@ impl Writer<'_> {
         &self,
         segment: &TcpSegment,
         (sender, receiver): (Key, Key),
-        dsn: Option<Dsn>,
+        after: Option<u16>,
     ) -> Result<Mptcp<'static>, CodecError> {
         let checksum = self.association.settings[self.end].checksum;
         let mut option = Mptcp::capable(Some(sender), Some(receiver), checksum);
         let Mptcp::Capable { data_len, checksum: sum, .. } = &mut option else { return Ok(option) };
-        if let Some(dsn) = dsn {
-            if dsn.0 != segment.seq.0 {
+        if let Some(after) = after {
+            if segment.seq != Seq::FIRST_DATA {
                 return Err(CodecError::Meaningless("a mapping of MP_CAPABLE that is not the first"));
             }
-            let len = u16::try_from(dsn.0 - 1 + u64::from(segment.len));
-            let len =
-                len.map_err(|_| CodecError::Meaningless("a mapping of MP_CAPABLE longer than 64 KiB"))?;
+            let len = mapped_len(segment.len + u32::from(after))?;
             *data_len = Some(len);
             if checksum {
                 let start = sender.initial_dsn().wrapping_add(1);
@@ -405,14 +403,20 @@ impl Writer<'_> {
         let Some(dsn) = dss.dsn else {
             return Ok(Mptcp::Dss { data_ack, mapping: None, data_fin: dss.data_fin });
         };
+        let before = dss.margin.before;
         // RFC 8684 section 3.3.3: "when the DATA_FIN is not attached to a TCP segment containing data, the DSS MUST have a subflow sequence
         // number of 0, a Data-Level Length of 1, and the data sequence number that corresponds with the DATA_FIN itself."
-        let ssn = if segment.len == 0 { 0 } else { self.subflow.ssn(self.end, segment.seq) };
-        let len = u16::try_from(segment.len + u32::from(dss.data_fin));
-        let len = len.map_err(|_| CodecError::Meaningless("a mapping longer than 64 KiB"))?;
-        let start = self.association.dsn_on_wire(self.end, dsn)?;
-        let data = payload(segment.stream_offset(), segment.len as usize);
-        let checksum = settings.checksum.then(|| dss_checksum((start, ssn, len), data));
+        let ssn = if segment.len == 0 {
+            0
+        } else {
+            self.subflow.ssn(self.end, segment.seq).wrapping_sub(before.into())
+        };
+        let data_len = u32::from(before) + segment.len + u32::from(dss.margin.after);
+        let len = mapped_len(data_len + u32::from(dss.data_fin))?;
+        let start = self.association.dsn_on_wire(self.end, dsn)?.wrapping_sub(before.into());
+        let offset = StreamOffset(segment.stream_offset().0.wrapping_sub(before.into()));
+        let checksum =
+            settings.checksum.then(|| dss_checksum((start, ssn, len), payload(offset, data_len as usize)));
         let mapping = Mapping { dsn: Number::new(start, settings.wide), ssn, len, checksum };
         Ok(Mptcp::Dss { data_ack, mapping: Some(mapping), data_fin: dss.data_fin })
     }
@@ -464,4 +468,9 @@ fn write_signal(options: &mut OptionBytes, signal: &SpaceSignal) -> Result<(), C
         }
     }
     Ok(())
+}
+
+/// The length field of a mapping.
+fn mapped_len(len: u32) -> Result<u16, CodecError> {
+    u16::try_from(len).map_err(|_| CodecError::Meaningless("a mapping longer than 64 KiB"))
 }

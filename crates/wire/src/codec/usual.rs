@@ -3,7 +3,7 @@
 //! Most segments of a direction differ in sequence numbers, window, timestamps and DSS alone. Their headers are those of the last
 //! segment that was written option by option, and their checksum is the sum of its other words and of these fields.
 
-use transport::mptcp::option::MptcpOption;
+use transport::mptcp::option::{Margin, MptcpOption};
 use transport::packet::{Body, Ecn, Packet};
 use transport::seq::{Seq, Seq32};
 use transport::tcp::segment::{Flags, TcpSegment, Timestamps};
@@ -293,9 +293,12 @@ fn write(
         at = put_number(words, 0, (number, wide[0]), &mut sum)?;
     }
     if let Some(dsn) = dss.dsn {
-        at = put_number(words, at, (origins.dsn.wrapping_add(dsn.0), wide[1]), &mut sum)?;
-        // No longer than the datagram.
-        let (ssn, mapped) = (origins.relative.wrapping_add(segment.seq.0 as u32), segment.len as u16);
+        let Margin { before, after } = dss.margin;
+        let start = origins.dsn.wrapping_add(dsn.0).wrapping_sub(before.into());
+        at = put_number(words, at, (start, wide[1]), &mut sum)?;
+        let ssn = origins.relative.wrapping_add(segment.seq.0 as u32).wrapping_sub(before.into());
+        // The payload is no longer than the datagram.
+        let mapped = before.checked_add(segment.len as u16)?.checked_add(after)?;
         let mapping: &mut [[u8; WORD]; 2] = words.get_mut(at..)?.first_chunk_mut()?;
         mapping[0] = ssn.to_be_bytes();
         put_half(&mut mapping[1], 0, mapped);

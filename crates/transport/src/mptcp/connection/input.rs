@@ -23,7 +23,7 @@ use crate::tcp::sender::Expired;
 fn dss_of(segment: &TcpSegment) -> Dss {
     match segment.mptcp {
         MptcpOption::Dss(dss) => dss,
-        MptcpOption::CapableAck { dsn, .. } => Dss { dsn, ..Dss::default() },
+        MptcpOption::CapableAck { .. } => Dss { dsn: segment.mptcp.mapping(), ..Dss::default() },
         MptcpOption::AddAddr { data_ack, .. }
         | MptcpOption::RemoveAddr { data_ack, .. }
         | MptcpOption::Prio { data_ack, .. } => Dss { data_ack: Some(data_ack), ..Dss::default() },

@@ -7,7 +7,7 @@ use units::{Bytes, SimTime};
 use super::{ABORTED, MptcpConnection};
 use crate::departure::Departure;
 use crate::mptcp::negotiation::Mode;
-use crate::mptcp::option::{Dss, MptcpOption};
+use crate::mptcp::option::{Dss, Mapped, MptcpOption};
 use crate::mptcp::signals::{FastCloseStep, Reply};
 use crate::mptcp::subflow::{Join, Subflow};
 use crate::packet::{Body, Packet};
@@ -121,23 +121,23 @@ impl MptcpConnection {
 
     #[inline(never)]
     fn poll_subflow(&mut self, now: SimTime, i: usize, packet: &mut Packet) -> Option<()> {
-        let dsn = self.subflows.poll_transmit(now, i, packet)?;
-        self.add_option(i, dsn, packet);
+        let mapped = self.subflows.poll_transmit(now, i, packet)?;
+        self.add_option(i, mapped, packet);
         self.complete(packet);
         Some(())
     }
 
-    /// Adds the MPTCP option to a segment of subflow `i` whose payload begins at `dsn`.
+    /// Adds the MPTCP option to a segment of subflow `i` whose payload has this mapping.
     #[inline]
-    pub(super) fn add_option(&mut self, i: usize, dsn: Option<Dsn>, packet: &mut Packet) {
+    pub(super) fn add_option(&mut self, i: usize, mapped: Option<Mapped>, packet: &mut Packet) {
         let Some(segment) = packet.segment_mut() else { return };
-        segment.flags.psh |= dsn.is_some() && self.is_last_on(i);
+        segment.flags.psh |= mapped.is_some() && self.is_last_on(i);
         let usual = self.usual.is_open() || self.is_usual(i);
         if usual && !segment.flags.syn && !segment.flags.rst {
             // In place: an option is large.
-            segment.mptcp = self.dss(dsn);
+            segment.mptcp = self.dss(mapped);
         } else {
-            segment.mptcp = self.option_of_others(i, dsn, segment);
+            segment.mptcp = self.option_of_others(i, mapped, segment);
             self.sizes.fit_sack(segment);
         }
     }
@@ -198,9 +198,9 @@ impl MptcpConnection {
 
 /// Options.
 impl MptcpConnection {
-    /// The MPTCP option of a segment of subflow `i` that is not of the usual kind; its payload begins at `dsn`.
+    /// The MPTCP option of a segment of subflow `i` that is not of the usual kind; its payload has this mapping.
     #[cold]
-    fn option_of_others(&self, i: usize, dsn: Option<Dsn>, segment: &TcpSegment) -> MptcpOption {
+    fn option_of_others(&self, i: usize, mapped: Option<Mapped>, segment: &TcpSegment) -> MptcpOption {
         if self.negotiation.is_fallback() {
             MptcpOption::None
         } else if segment.flags.rst {
@@ -208,13 +208,13 @@ impl MptcpConnection {
         } else if segment.flags.syn {
             self.syn_option(i)
         } else {
-            self.option_of_handshake(i, dsn, segment)
+            self.option_of_handshake(i, mapped, segment)
         }
     }
 
     #[inline]
-    fn dss(&self, dsn: Option<Dsn>) -> MptcpOption {
-        MptcpOption::Dss(Dss { data_ack: Some(self.receive.next()), dsn, data_fin: false })
+    fn dss(&self, mapped: Option<Mapped>) -> MptcpOption {
+        MptcpOption::Dss(Dss::new(self.receive.next(), mapped))
     }
 
     fn syn_option(&self, i: usize) -> MptcpOption {
@@ -240,7 +240,7 @@ impl MptcpConnection {
     }
 
     /// The option of a segment while keys or MP_JOIN are not confirmed.
-    fn option_of_handshake(&self, i: usize, dsn: Option<Dsn>, segment: &TcpSegment) -> MptcpOption {
+    fn option_of_handshake(&self, i: usize, mapped: Option<Mapped>, segment: &TcpSegment) -> MptcpOption {
         let negotiation = &self.negotiation;
         if let Some(Join::AwaitingFourthAck { own, peer, .. }) = self.subflows.get(i).map(Subflow::join) {
             return MptcpOption::JoinAck { hmac: negotiation.third_ack_hmac(own, peer) };
@@ -253,10 +253,14 @@ impl MptcpConnection {
         let keys_not_confirmed = i == 0 && client && !negotiation.is_fully_established();
         // RFC 8684 section 3.1: both keys in the third ACK and in the first data, until the peer shows it has them.
         if keys_not_confirmed && (segment.len == 0 || segment.seq == Seq::FIRST_DATA) {
+            debug_assert!(
+                mapped.is_none_or(|mapped| mapped.dsn == Dsn::FIRST_DATA),
+                "{mapped:?} is not the first"
+            );
             let (sender, receiver) = (negotiation.own_key(), negotiation.peer_key());
-            return MptcpOption::CapableAck { sender, receiver, dsn };
+            return MptcpOption::capable_ack(sender, receiver, mapped);
         }
-        self.dss(dsn)
+        self.dss(mapped)
     }
 
     /// The option of a RST of subflow `i`.
@@ -317,8 +321,8 @@ impl MptcpConnection {
         let i = self.subflows.for_signals(tries, self.send.quantum());
         let backoff = u32::try_from(tries).unwrap_or(u32::MAX);
         self.send.fin_leaves(now + self.subflows.longest_rto(backoff));
-        let (data_ack, dsn) = (Some(self.receive.next()), Some(self.send.written()));
-        self.write_bare_ack(now, i?, MptcpOption::Dss(Dss { data_ack, dsn, data_fin: true }), packet)
+        let end = Dss::new(self.receive.next(), Some(Mapped::alone(self.send.written())));
+        self.write_bare_ack(now, i?, MptcpOption::Dss(Dss { data_fin: true, ..end }), packet)
     }
 
     /// MP_FASTCLOSE on an ACK, as long as no RST has answered it.

@@ -13,7 +13,7 @@ use units::{Bytes, SimTime};
 use super::MptcpConnection;
 use crate::arrival::Arrival;
 use crate::departure::Departure;
-use crate::mptcp::option::{Dss, MptcpOption};
+use crate::mptcp::option::{Dss, Mapped, MptcpOption};
 use crate::packet::{Body, Packet};
 use crate::seq::{Dsn, StreamOffset};
 use crate::tcp::ranges::Range;
@@ -172,7 +172,7 @@ impl MptcpConnection {
     fn complete_usual(&mut self, limit: Bytes, dsn: Option<Dsn>, packet: &mut Packet) {
         let Body::Tcp(segment) = &mut packet.body else { unreachable!("it has just been written") };
         segment.flags.psh |= dsn.is_some() && self.send.unassigned() == 0;
-        segment.mptcp = MptcpOption::Dss(Dss { data_ack: Some(self.receive.next()), dsn, data_fin: false });
+        segment.mptcp = MptcpOption::Dss(Dss::new(self.receive.next(), dsn.map(Mapped::alone)));
         let headers = self.sizes.with_dss(segment.len);
         let offset = dsn.map_or(StreamOffset::START, |dsn| StreamOffset((dsn - Dsn::FIRST_DATA).0));
         let window = self.receive.offer_window(self.subflows.held(), limit);
@@ -196,8 +196,8 @@ impl MptcpConnection {
     #[inline]
     fn write_usual(&mut self, now: SimTime, packet: &mut Packet) -> Option<()> {
         while let Some(i) = self.next_subflow(now) {
-            if let Some(dsn) = self.subflows.poll_transmit(now, i, packet) {
-                self.add_option(i, dsn, packet);
+            if let Some(mapped) = self.subflows.poll_transmit(now, i, packet) {
+                self.add_option(i, mapped, packet);
                 self.complete(packet);
                 return Some(());
             }

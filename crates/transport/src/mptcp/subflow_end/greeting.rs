@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::mptcp::option::MptcpOption;
+use crate::mptcp::option::{Mapped, MptcpOption};
 use crate::role::Role;
-use crate::seq::Dsn;
 use crate::tcp::segment::TcpSegment;
 
 /// Options of one direction of the handshake.
@@ -69,14 +68,14 @@ impl Greeting {
     }
 
     /// The option of a segment while the third one is not confirmed; `first`: it has no payload or the first.
-    pub(super) fn third(&self, first: bool, dsn: Option<Dsn>) -> Option<MptcpOption> {
+    pub(super) fn third(&self, first: bool, mapped: Option<Mapped>) -> Option<MptcpOption> {
         if self.received.confirmed {
             return None;
         }
         match self.says.third? {
             join @ MptcpOption::JoinAck { .. } => Some(join),
             MptcpOption::CapableAck { sender, receiver, .. } if first => {
-                Some(MptcpOption::CapableAck { sender, receiver, dsn })
+                Some(MptcpOption::capable_ack(sender, receiver, mapped))
             }
             _ => None,
         }

@@ -140,8 +140,7 @@ impl Endpoint {
             let blocks = offer.sack_blocks[0];
             self.write_usual(now, (data.seq, data.len), data.fin, blocks, packet);
             packet.retransmission = data.retransmission;
-            let dsn = (data.dsn > Dsn(0)).then_some(data.dsn);
-            return Some(Written { dsn, last: false });
+            return Some(Written::data(&data));
         }
         if !self.receiver.ack_is_due(now) {
             return None;

@@ -2,14 +2,14 @@ use units::Bytes;
 
 use super::*;
 use crate::config::CwndCounts;
-use crate::seq::Dsn;
+use crate::mptcp::option::Mapped;
 
 const MSS: u64 = 1460;
 
 fn ten_segments() -> Scoreboard {
     let mut board = Scoreboard::default();
     for n in 0..10 {
-        board.push(Sent::new(Seq(1 + n * MSS), (MSS as u32, false), Dsn(0), SimTime(n)));
+        board.push(Sent::new(Seq(1 + n * MSS), (MSS as u32, false), Mapped::default(), SimTime(n)));
     }
     board
 }
@@ -64,7 +64,7 @@ fn an_ack_takes_marks_along_and_samples_follow_karn() {
 fn short_segments_count_whole_ones() {
     let mut board = Scoreboard::new(Counted::new(CwndCounts::Segments, Bytes(MSS)));
     for n in 0..10 {
-        board.push(Sent::new(Seq(1 + n * 100), (100, false), Dsn(0), SimTime(n)));
+        board.push(Sent::new(Seq(1 + n * 100), (100, false), Mapped::default(), SimTime(n)));
     }
     let mut change = Change::default();
     board.sack(Range::new(Seq(201), Seq(501)), &mut change);

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use units::Bytes;
 
+use crate::mptcp::option::{Mapped, Margin};
 use crate::seq::{Dsn, Seq};
 use crate::tcp::ranges::Range;
 
@@ -33,8 +34,10 @@ pub(super) struct SendSequence {
     small_end: Seq,
     /// Chunks are buffers of the kernel, made of fragments.
     fragments: bool,
-    /// Some of the first chunk has left.
-    begun: bool,
+    /// Segments name the mapping of their whole chunk.
+    whole: bool,
+    /// Bytes of the first chunk that have left.
+    begun: u64,
 }
 
 /// `MPTCP_MAX_GSO_SIZE`: 64 KiB without headers.
@@ -44,8 +47,7 @@ const LARGEST_BUFFER: u64 = 65_535 - 320;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fresh {
     pub seq: Seq,
-    /// Data sequence number of the first byte; `Dsn(0)` without mapping.
-    pub dsn: Dsn,
+    pub mapped: Mapped,
 }
 
 impl SendSequence {
@@ -63,7 +65,8 @@ impl SendSequence {
             mss: mss.0,
             small_end: Seq::FIRST_DATA,
             fragments: false,
-            begun: false,
+            whole: false,
+            begun: 0,
         }
     }
 
@@ -156,22 +159,28 @@ impl SendSequence {
         debug_assert!(self.mapped && !data.is_empty(), "{data:?} for {self:?}");
         let len = data.len();
         self.end = Seq(self.end.0 + len);
+        let untouched = !self.whole || self.unsent.len() > 1 || self.begun == 0;
         match self.unsent.back_mut() {
             // Adjacent chunks that would not fill a segment together may merge; others keep segment boundaries.
-            Some(last) if last.end == data.start && last.len() + len <= self.mss => last.end = data.end,
+            Some(last) if untouched && last.end == data.start && last.len() + len <= self.mss => {
+                last.end = data.end;
+            }
             _ => self.unsent.push_back(data),
         }
         self.check();
     }
 
-    /// As `give`, into the last chunk as far as that has room and nothing of it has left (`mptcp_skb_can_collapse_to`).
-    pub(super) fn give_fragment(&mut self, data: Range<Dsn>) {
+    /// As `give`, into the last chunk as far as that has room and nothing of it has left (`mptcp_skb_can_collapse_to`). `whole`: segments
+    /// name the mapping of their whole chunk; then no chunk is taken back or parted once some of it has left.
+    pub(super) fn give_fragment(&mut self, data: Range<Dsn>, whole: bool) {
         debug_assert!(self.mapped && !data.is_empty(), "{data:?} for {self:?}");
         self.fragments = true;
+        // Segments of data that is sent again may have left before, each with its own mapping.
+        self.whole = whole && (self.whole || self.begun == 0);
         self.end = Seq(self.end.0 + data.len());
         // A segment at least, though it may be larger than a buffer.
         let most = (LARGEST_BUFFER / self.mss).max(1) * self.mss;
-        let untouched = self.unsent.len() > 1 || !self.begun;
+        let untouched = self.unsent.len() > 1 || self.begun == 0;
         let mut rest = data;
         if let Some(last) = self.unsent.back_mut().filter(|last| untouched && last.end == data.start) {
             let fits = Bytes(most.saturating_sub(last.len()).min(data.len()));
@@ -204,7 +213,10 @@ impl SendSequence {
             return;
         };
         self.end = Seq(self.end.0 + data.len());
-        self.begun &= i > 0;
+        debug_assert!(!self.whole || i > 0 || self.begun == 0, "{data:?} parts a mapping: {self:?}");
+        if i == 0 {
+            self.begun = 0;
+        }
         self.unsent.insert(i, data);
         self.check();
     }
@@ -212,7 +224,7 @@ impl SendSequence {
     /// Takes back what was given and not sent: it has no sequence numbers yet.
     pub(super) fn take_unsent(&mut self) -> impl Iterator<Item = Range<Dsn>> {
         self.end = self.end.min(self.nxt);
-        self.begun = false;
+        self.begun = 0;
         self.unsent.drain(..)
     }
 
@@ -234,25 +246,29 @@ impl SendSequence {
     #[inline]
     pub(super) fn advance(&mut self, len: u64) -> Fresh {
         debug_assert!(0 < len && len <= self.next_len(), "a segment of {len} bytes from {}", self.next_len());
-        let dsn = match self.unsent.front_mut() {
-            Some(chunk) => {
-                let dsn = chunk.start;
-                chunk.start += Bytes(len);
-                self.begun = !chunk.is_empty();
-                if chunk.is_empty() {
-                    self.unsent.pop_front();
-                }
-                dsn
-            }
-            None => Dsn(0),
-        };
+        let mapped = if self.mapped { self.advance_chunk(len) } else { Mapped::default() };
         let seq = self.nxt;
         self.nxt = Seq(seq.0 + len);
         if len < self.mss {
             self.small_end = self.nxt;
         }
         self.check();
-        Fresh { seq, dsn }
+        Fresh { seq, mapped }
+    }
+
+    /// The next `len` bytes of the first chunk leave.
+    #[inline]
+    fn advance_chunk(&mut self, len: u64) -> Mapped {
+        let Some(chunk) = self.unsent.front_mut() else { return Mapped::default() };
+        let dsn = chunk.start;
+        let margin = if self.whole { margin(self.begun, chunk.len(), len) } else { Margin::default() };
+        chunk.start += Bytes(len);
+        self.begun += len;
+        if chunk.is_empty() {
+            self.unsent.pop_front();
+            self.begun = 0;
+        }
+        Mapped { dsn, margin }
     }
 
     /// The stream grows by `data` of the connection's stream, a full segment that leaves at once. Nothing waits before it.
@@ -266,7 +282,7 @@ impl SendSequence {
         self.nxt = Seq(seq.0 + data.len());
         self.end = self.nxt;
         self.check();
-        Fresh { seq, dsn: data.start }
+        Fresh { seq, mapped: Mapped::alone(data.start) }
     }
 
     /// The FIN leaves; it occupies one sequence number.
@@ -276,7 +292,7 @@ impl SendSequence {
         self.fin_sent = true;
         self.nxt = Seq(seq.0 + 1);
         self.check();
-        Fresh { seq, dsn: Dsn(0) }
+        Fresh { seq, mapped: Mapped::default() }
     }
 
     #[inline]
@@ -292,5 +308,87 @@ impl SendSequence {
             !self.mapped || self.unsent.iter().map(|chunk| chunk.len()).sum::<u64>() == self.unsent(),
             "chunks do not sum to what is unsent: {self:?}"
         );
+    }
+}
+
+/// The mapping of a chunk around the next `len` bytes of it, of which `begun` bytes have left and `left` have not.
+#[inline]
+fn margin(begun: u64, left: u64, len: u64) -> Margin {
+    // A chunk that no option could name is one of segments larger than that.
+    if begun + left > u64::from(u16::MAX) {
+        return Margin::default();
+    }
+    Margin { before: begun as u16, after: (left - len) as u16 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn data(start: u64, end: u64) -> Range<Dsn> {
+        Range::new(Dsn(start), Dsn(end))
+    }
+
+    /// First sequence number, data sequence number and margin of the segment of `len` bytes that leaves.
+    fn leaves(send: &mut SendSequence, len: u64) -> (u64, u64, [u16; 2]) {
+        let Fresh { seq, mapped: Mapped { dsn, margin: Margin { before, after } } } = send.advance(len);
+        (seq.0, dsn.0, [before, after])
+    }
+
+    #[test]
+    fn segments_name_the_mapping_of_their_chunk() {
+        let mut send = SendSequence::new(Bytes(MSS), true);
+        send.give_fragment(data(501, 1501), true);
+        send.give_fragment(data(1501, 3001), true);
+        assert_eq!(leaves(&mut send, MSS), (1, 501, [0, 1500]));
+        // A chunk that has left in part grows no more, by fragments or by data that is sent again.
+        send.give_fragment(data(3001, 3401), true);
+        assert_eq!(leaves(&mut send, 700), (1001, 1501, [1000, 800]));
+        assert_eq!(leaves(&mut send, 800), (1701, 2201, [1700, 0]));
+        assert_eq!(leaves(&mut send, 300), (2501, 3001, [0, 100]));
+        send.give(data(3401, 3601));
+        assert_eq!(leaves(&mut send, 100), (2801, 3301, [300, 0]));
+        assert_eq!(leaves(&mut send, 200), (2901, 3401, [0, 0]));
+    }
+
+    #[test]
+    fn a_chunk_that_has_begun_keeps_its_form() {
+        let mut send = SendSequence::new(Bytes(MSS), true);
+        send.give(data(1, 2501));
+        assert_eq!(leaves(&mut send, MSS), (1, 1, [0, 0]));
+        send.give_fragment(data(5001, 6001), true);
+        assert_eq!(leaves(&mut send, MSS), (1001, 1001, [0, 0]));
+        assert_eq!(leaves(&mut send, 500), (2001, 2001, [0, 0]));
+        send.give_fragment(data(6001, 7001), true);
+        assert_eq!(leaves(&mut send, MSS), (2501, 5001, [0, 1000]));
+    }
+
+    #[test]
+    fn segments_whose_chunk_may_be_parted_name_their_own() {
+        let mut send = SendSequence::new(Bytes(MSS), true);
+        send.give_fragment(data(501, 3001), false);
+        assert_eq!(leaves(&mut send, MSS), (1, 501, [0, 0]));
+        send.give_ahead(data(1, 501));
+        assert_eq!(leaves(&mut send, 500), (1001, 1, [0, 0]));
+        assert_eq!(leaves(&mut send, MSS), (1501, 1501, [0, 0]));
+    }
+
+    /// Chunks end before the length field of a mapping does, unless segments are larger than that.
+    #[test]
+    fn a_mapping_fits_into_its_field() {
+        let mut send = SendSequence::new(Bytes(MSS), true);
+        send.give_fragment(data(1, 200_001), true);
+        let mut ends = Vec::new();
+        while send.unsent() > 0 {
+            let len = send.next_len();
+            let (seq, _, [_, after]) = leaves(&mut send, len);
+            ends.extend((after == 0).then_some(seq));
+        }
+        assert_eq!(ends, [64_001, 129_001, 194_001, 199_001]);
+        let mut send = SendSequence::new(Bytes(70_000), true);
+        send.give_fragment(data(1, 70_001), true);
+        assert_eq!(leaves(&mut send, 3000), (1, 1, [0, 0]));
     }
 }

@@ -18,9 +18,10 @@ impl Sender {
         self.send.give(data);
     }
 
-    /// As `give`, with data that follows what was given before in the same segments, as long as none of them has left.
-    pub fn give_fragment(&mut self, data: Range<Dsn>) {
-        self.send.give_fragment(data);
+    /// As `give`, with data that follows what was given before in the same segments, as long as none of them has left. `whole`:
+    /// segments name the mapping of all that they follow in.
+    pub fn give_fragment(&mut self, data: Range<Dsn>, whole: bool) {
+        self.send.give_fragment(data, whole);
     }
 
     /// As `give`, but ahead of queued data with higher data sequence numbers.

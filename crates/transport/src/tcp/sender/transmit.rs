@@ -10,7 +10,8 @@ use super::recovery::{HoleKind, Phase};
 use super::sequence::Fresh;
 use crate::config::IdleRestart;
 use crate::limit::Limit;
-use crate::seq::{Dsn, Seq};
+use crate::mptcp::option::Mapped;
+use crate::seq::Seq;
 use crate::space::SpaceSignal;
 
 /// A range of the stream to be sent now.
@@ -20,8 +21,8 @@ pub struct Transmission {
     pub seq: Seq,
     /// Payload bytes; 0 for a bare FIN.
     pub len: u32,
-    /// Data sequence number of the first byte (0 without mapping).
-    pub dsn: Dsn,
+    /// The mapping of the payload.
+    pub mapped: Mapped,
     /// Carries the FIN.
     pub fin: bool,
     /// Was sent before.
@@ -191,7 +192,7 @@ impl Sender {
 
     /// A first transmission: `len` bytes, or a FIN.
     fn transmit(&mut self, now: SimTime, fresh: Fresh, len: u32, fin: bool) -> Transmission {
-        let sent = Sent::new(fresh.seq, (len + u32::from(fin), fin), fresh.dsn, now);
+        let sent = Sent::new(fresh.seq, (len + u32::from(fin), fin), fresh.mapped, now);
         if let Some(rate) = &mut self.delivery_rate {
             rate.on_send(now, sent.end(), Bytes(self.board.pipe()));
         }
@@ -201,7 +202,7 @@ impl Sender {
         self.judge_window_usage();
         self.start_timers_after_send(now, true);
         self.after_transmission(now, len);
-        Transmission { seq: sent.seq, len, dsn: sent.dsn, fin, retransmission: false }
+        Transmission { seq: sent.seq, len, mapped: fresh.mapped, fin, retransmission: false }
     }
 
     /// After an idle time of one RTO the window starts anew.
@@ -271,7 +272,8 @@ impl Sender {
         }
         self.restart_timer_after_resend(now, segment.seq);
         self.after_transmission(now, len);
-        Transmission { seq: segment.seq, len, dsn: segment.dsn, fin: segment.fin, retransmission: true }
+        let mapped = segment.mapped();
+        Transmission { seq: segment.seq, len, mapped, fin: segment.fin, retransmission: true }
     }
 
     /// RFC 6675 NextSeg rules 3 and 4: with nothing better to send, fill holes that are not yet deemed lost, and

@@ -250,8 +250,8 @@ impl Sender {
     /// A segment of new data leaves. True if the congestion window has no room for another.
     #[inline(always)]
     fn send_usual(&mut self, now: SimTime, fresh: Fresh, len: u64) -> (Transmission, bool) {
-        let (len, seq, dsn) = (len as u32, fresh.seq, fresh.dsn);
-        self.board.push(Sent::new(seq, (len, false), dsn, now));
+        let (len, Fresh { seq, mapped }) = (len as u32, fresh);
+        self.board.push(Sent::new(seq, (len, false), mapped, now));
         self.activity.sent(now, len, false);
         self.note_payload(len);
         let flight = self.board.outstanding_counted();
@@ -263,6 +263,6 @@ impl Sender {
         }
         self.plan_calm_probe_after_send(now);
         self.check();
-        (Transmission { seq, len, dsn, fin: false, retransmission: false }, limited)
+        (Transmission { seq, len, mapped, fin: false, retransmission: false }, limited)
     }
 }

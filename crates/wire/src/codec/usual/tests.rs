@@ -57,9 +57,11 @@ fn packet(
         value: SimTime::from_millis(ms),
         echo: if echo { SimTime::from_millis(ms / 2) } else { SimTime::NEVER },
     };
+    let around = Margin { before: (dsn << 10).min(seq % 30_000) as u16, after: (window % 30_000) as u16 };
     let dss = Dss {
         data_ack: data_ack.then_some(Dsn(1 + (acked << 20))),
         dsn: (len > 0).then_some(Dsn(1 + (dsn << 10))),
+        margin: if len > 0 && window % 2 == 0 { around } else { Margin::default() },
         data_fin: false,
     };
     let mut sack = SackBlocks::default();
