@@ -253,6 +253,7 @@ impl<'a> Iterator for Options<'a> {
 }
 
 impl<'a> Options<'a> {
+    #[inline]
     fn option(&mut self, kind: u8) -> TcpOption<'a> {
         let all = self.0;
         let len = all.get(1).copied().map_or(0, usize::from);
