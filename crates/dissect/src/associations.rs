@@ -11,8 +11,8 @@ use wire::sctp::{Chunk, DataFields, InitFields, SackFields, SctpHeader, kind};
 
 use crate::association::{Association, Early, OnPath};
 use crate::connection::{Connection, Join, Mode, Stream, Subflow};
-use crate::link::Way;
-use crate::reading::{Key, Place, Reading, opposite};
+use crate::place::{Key, Place, opposite};
+use crate::reading::Reading;
 
 /// Sender and receiver port, and the tag of the receiver.
 type Tagged = (Place, [u16; 2], u32);
@@ -54,24 +54,15 @@ struct Data {
 
 impl Reading {
     /// An SCTP packet.
-    pub(crate) fn sctp(
-        &mut self,
-        at: u64,
-        (file, way): (u32, Option<Way>),
-        frame: &Frame<'_>,
-        header: &SctpHeader<'_>,
-    ) {
+    pub(crate) fn sctp(&mut self, at: u64, place: Place, frame: &Frame<'_>, header: &SctpHeader<'_>) {
         let Some(first) = { header.chunks }.next() else {
             self.associations.cut += frame.payload_len as u64;
             return;
         };
-        let reversed = frame.ends.destination < frame.ends.source;
-        let lower = if reversed { frame.ends.reversed() } else { frame.ends };
-        let place = (file, if reversed { way.map(opposite) } else { way });
-        let known = self.associations.paths.get(&(place, lower)).copied();
-        let index = match known {
+        let key = Key::of(place, frame.ends);
+        let index = match self.associations.paths.get(&key).copied() {
             Some(index) if !self.begins_anew(index, frame.ends, &first) => index,
-            _ => self.open_path(at, (place, lower), (file, way), frame.ends, (header.tag, &first)),
+            _ => self.open_path(at, key, place, frame.ends, (header.tag, &first)),
         };
         let end = usize::from(self.subflows[index].ends != frame.ends);
         let here = At { at, index, end };

@@ -11,7 +11,7 @@ use crate::direction::Direction;
 use crate::held::Holding;
 use crate::later::Later;
 use crate::link::Way;
-use crate::reading::{Place, opposite};
+use crate::place::{Place, opposite};
 use crate::samples::{Course, Sample};
 use crate::waiting::Sent;
 

@@ -5,17 +5,16 @@
 use wire::frame::{Ends, Frame};
 
 use crate::connection::{Connection, Mode, Subflow};
-use crate::reading::{Key, Place, Reading, opposite};
+use crate::place::{Key, Place};
+use crate::reading::Reading;
 
 impl Reading {
     /// A UDP datagram.
-    pub(crate) fn datagram(&mut self, at: u64, (file, way): Place, frame: &Frame<'_>) {
-        let reversed = frame.ends.destination < frame.ends.source;
-        let lower = if reversed { frame.ends.reversed() } else { frame.ends };
-        let key = ((file, if reversed { way.map(opposite) } else { way }), lower);
+    pub(crate) fn datagram(&mut self, at: u64, place: Place, frame: &Frame<'_>) {
+        let key = Key::of(place, frame.ends);
         let index = match self.conversations.get(&key) {
             Some(index) => *index,
-            None => self.open_conversation(at, key, (file, way), frame.ends),
+            None => self.open_conversation(at, key, place, frame.ends),
         };
         let end = usize::from(self.subflows[index].ends != frame.ends);
         self.sample(at, (index, end));

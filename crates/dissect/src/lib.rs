@@ -1,6 +1,7 @@
 //! Captures of real or simulated connections: TCP, MPTCP, SCTP and UDP, their subflows or paths, and what became of their data.
 //!
 //! - `file.rs`: pcap and pcapng, `packet_block.rs`: their most frequent block; `link.rs`: link headers; `order.rs`: packets of all interfaces in the order of time;
+//!   `place.rs`: who speaks to whom there;
 //! - `direction.rs`, `connection.rs`: state of a direction, of subflows and connections; in it `held.rs`: bytes behind gaps,
 //!   `waiting.rs`: limits of a sender, `pace.rs`: rates of acknowledgements, `beginning.rs`: initial numbers, `samples.rs`: values over time;
 //! - `multipath.rs`: options of MPTCP; `associations.rs`: the same for SCTP, with the TSNs of `association.rs` and the messages of `messages.rs`; `datagrams.rs`: UDP;
@@ -26,6 +27,7 @@ mod multipath;
 mod order;
 mod pace;
 mod packet_block;
+mod place;
 mod reading;
 mod round_trips;
 mod rows;

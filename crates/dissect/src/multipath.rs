@@ -14,7 +14,8 @@ use wire::options::TcpOption;
 use crate::connection::{Mode, SeenKey};
 use crate::direction::Mapped;
 use crate::link::Way;
-use crate::reading::{Place, Reading, opposite};
+use crate::place::{Place, opposite};
+use crate::reading::Reading;
 
 /// Subflows of a connection that may have fallen back: more are those of a scan.
 const REFUSED: usize = 64;

@@ -12,9 +12,10 @@ use crate::associations::Associations;
 use crate::connection::{Connection, Join, Mode, Stream, Subflow};
 use crate::direction::Direction;
 use crate::file::{Input, Unreadable};
-use crate::link::{Way, datagram};
+use crate::link::datagram;
 use crate::multipath::{Known, Signal};
 use crate::order::{InOrder, Ordered};
+use crate::place::{Key, Place, opposite};
 use crate::samples::Clock;
 
 /// A capture may go on for a day after its last packet.
@@ -39,11 +40,6 @@ pub struct Options {
     /// IP packets that are none of TCP, SCTP and UDP.
     pub not_read: u64,
 }
-
-/// A place, the interface there, and the two ends in order.
-pub(crate) type Key = (Place, Ends);
-/// A file, and the direction of packets from the lower end.
-pub(crate) type Place = (u32, Option<Way>);
 
 /// Everything that was found.
 #[derive(Debug, Default)]
@@ -201,22 +197,13 @@ impl Reading {
         }
     }
 
-    fn segment(
-        &mut self,
-        at: u64,
-        (file, way): (u32, Option<Way>),
-        frame: &Frame<'_>,
-        header: &TcpHeader<'_>,
-    ) {
+    fn segment(&mut self, at: u64, place: Place, frame: &Frame<'_>, header: &TcpHeader<'_>) {
         let opens = header.flags.has(TcpFlags::SYN) && !header.flags.has(TcpFlags::ACK);
-        let reversed = frame.ends.destination < frame.ends.source;
-        let lower = if reversed { frame.ends.reversed() } else { frame.ends };
-        let place = (file, if reversed { way.map(opposite) } else { way });
-        let known = self.known.get(&(place, lower)).copied();
-        let index = match known {
+        let key = Key::of(place, frame.ends);
+        let index = match self.known.get(&key).copied() {
             // A SYN with another number on used ports opens another connection.
             Some(index) if !(opens && self.is_another(index, frame.ends, header)) => index,
-            _ => self.open(at, (place, lower), (file, way), frame.ends, header),
+            _ => self.open(at, key, place, frame.ends, header),
         };
         if self.subflows[index].stray {
             self.find_connection(index, frame.ends, header);
@@ -444,13 +431,6 @@ impl Reading {
         );
         let listed: usize = self.connections.iter().map(|connection| connection.subflows.len()).sum();
         debug_assert_eq!(listed, self.subflows.len(), "each subflow belongs to one connection");
-    }
-}
-
-pub(crate) fn opposite(way: Way) -> Way {
-    match way {
-        Way::In => Way::Out,
-        Way::Out => Way::In,
     }
 }
 
