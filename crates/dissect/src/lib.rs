@@ -6,7 +6,7 @@
 //!   `waiting.rs`: limits of a sender, `pace.rs`: rates of acknowledgements, `beginning.rs`: initial numbers, `samples.rs`: values over time;
 //! - `multipath.rs`: options of MPTCP; `associations.rs`: the same for SCTP, with the TSNs of `association.rs` and the messages of `messages.rs`; `datagrams.rs`: UDP;
 //! - `reading.rs`: from packets to that state; `views.rs`: what it says; `tables.rs`: the tables of a run, as far as a capture
-//!   knows them; `anonymous.rs`: captures without addresses, payload and keys.
+//!   knows them, `over_time.rs`: those with a row per sample, `rows.rs`: all others; `anonymous.rs`: captures without addresses, payload and keys.
 //!
 //! A place is a file, and in it a direction where the file has it: an end sees the subflows of all its interfaces together.
 //! May: count what it is shown. May not: guess; what a capture cannot know stays empty.
@@ -25,6 +25,7 @@ mod link;
 mod messages;
 mod multipath;
 mod order;
+mod over_time;
 mod pace;
 mod packet_block;
 mod place;

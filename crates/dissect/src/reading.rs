@@ -145,6 +145,14 @@ impl Reading {
         at.saturating_sub(self.span.map_or(0, |[start, _]| start))
     }
 
+    /// Number of all samples.
+    pub(crate) fn samples(&self) -> usize {
+        let directions = self.subflows.iter().flat_map(|subflow| &subflow.directions);
+        let streams = self.connections.iter().flat_map(|connection| &connection.streams);
+        let of_directions: usize = directions.map(|direction| direction.course.samples.iter().count()).sum();
+        of_directions + streams.map(|stream| stream.course.samples.iter().count()).sum::<usize>()
+    }
+
     /// The end of the capture, or the last packet.
     pub(crate) fn last(&self) -> u64 {
         let last = self.span.map_or(0, |[_, last]| last);

@@ -7,9 +7,10 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use trace::{Better, Kind, MetricSpec, Table, TableSpec, Unit, metrics};
+use trace::{Kind, Table, TableSpec, metrics};
 use wire::frame::Ends;
 
+use crate::over_time::{RUN, SampleRows, SeriesRows, own};
 use crate::reading::Reading;
 use crate::rows::{Own, Row, Sheet};
 use crate::samples::Sample;
@@ -60,21 +61,6 @@ struct Conversation<'a> {
     over: OnceCell<f64>,
 }
 
-/// Counters of subflows over time, as their sender's place shows them.
-const SAMPLES: TableSpec = TableSpec {
-    name: "samples",
-    row: "one row per sample of a subflow",
-    columns: &[
-        own("flow", Kind::Word),
-        own("subflow", Kind::Integer),
-        own("t_s", Kind::Real),
-        own("acked_bytes", Kind::Integer),
-        own("inflight_bytes", Kind::Integer),
-        own("rtt_s", Kind::Real),
-        own("retransmitted_segments", Kind::Integer),
-    ],
-};
-
 /// Times in which nothing came back though data was outstanding.
 const SILENCES: TableSpec = TableSpec {
     name: "silences",
@@ -99,13 +85,9 @@ const LOSSES: TableSpec = TableSpec {
     ],
 };
 
-const fn own(name: &'static str, kind: Kind) -> MetricSpec {
-    MetricSpec { name, kind, key: true, unit: Unit::One, better: Better::Neither, label: name, doc: "" }
-}
-
 /// The tables of a run, of which `runs`, `flows`, `subflows` and `series` have rows; `samples`, `silences` and `losses`.
 pub fn tables(reading: &Reading) -> Vec<Table> {
-    let mut rows = Rows::new();
+    let mut rows = Rows::new(reading.samples());
     let mut times: BTreeMap<String, u64> = BTreeMap::new();
     for (number, flow) in (0..).zip(reading.flows()) {
         for end in 0..2 {
@@ -120,25 +102,23 @@ pub fn tables(reading: &Reading) -> Vec<Table> {
     run.put("run", RUN);
     run.put("end_s", reading.duration());
     let Rows { flows, subflows, series, samples, silences, losses } = rows;
-    let mut known = [runs, flows, subflows, series].map(Sheet::finish).map(Some);
+    let [runs, flows, subflows] = [runs, flows, subflows].map(Sheet::finish);
+    let mut known = [runs, flows, subflows, series.finish()].map(Some);
     let mut of = |spec: &TableSpec| {
         let known =
             known.iter_mut().find(|table| table.as_ref().is_some_and(|table| table.name == spec.name));
         known.and_then(Option::take).unwrap_or_else(|| Sheet::new(spec, &[]).finish())
     };
     let mut all: Vec<Table> = metrics::TABLES.iter().map(|spec| of(spec)).collect();
-    all.extend([samples, silences, losses].map(Sheet::finish));
+    all.extend([samples.finish(), silences.finish(), losses.finish()]);
     all
 }
-
-/// In place of a seed.
-const RUN: u64 = 0;
 
 struct Rows {
     flows: Sheet,
     subflows: Sheet,
-    series: Sheet,
-    samples: Sheet,
+    series: SeriesRows,
+    samples: SampleRows,
     silences: Sheet,
     losses: Sheet,
 }
@@ -274,12 +254,13 @@ fn share(part: u64, all: u64) -> Option<f64> {
 }
 
 impl Rows {
-    fn new() -> Self {
+    fn new(samples: usize) -> Self {
         Self {
             flows: Sheet::new(&metrics::FLOWS, OF_FLOWS),
             subflows: Sheet::new(&metrics::SUBFLOWS, OF_SUBFLOWS),
-            series: Sheet::new(&metrics::SERIES, &[]),
-            samples: Sheet::new(&SAMPLES, &[]),
+            // A sample of a sender has three values at most.
+            series: SeriesRows::with_capacity(3 * samples),
+            samples: SampleRows::default(),
             silences: Sheet::new(&SILENCES, &[]),
             losses: Sheet::new(&LOSSES, &[]),
         }
@@ -299,69 +280,28 @@ impl Rows {
         self.series_of_flow(one);
     }
 
-    fn sample(
-        &mut self,
-        one: &Conversation<'_>,
-        subflow: Option<u64>,
-        at: u64,
-        metric: &str,
-        value: impl Into<Option<f64>>,
-    ) {
-        let mut row = self.series.row();
-        row.put("run", RUN);
-        row.put("flow", one.name.as_str());
-        row.maybe("connection", subflow.map(|_| 0));
-        row.maybe("subflow", subflow);
-        row.put("t_s", at as f64 / 1e9);
-        row.put("metric", metric);
-        row.maybe("value", value.into());
-    }
-
-    /// Rates need the sample before.
-    fn rates(
-        &mut self,
-        (one, subflow, metric): (&Conversation<'_>, Option<u64>, &str),
-        samples: impl Iterator<Item = (u64, u64)>,
-    ) {
-        let mut before: Option<(u64, u64)> = None;
-        for (at, bytes) in samples {
-            let (since, had) = before.unwrap_or((0, 0));
-            if at > since {
-                let rate = bytes.saturating_sub(had) as f64 * 8e9 / (at - since) as f64;
-                self.sample(one, subflow, at, metric, rate);
-            }
-            before = Some((at, bytes));
-        }
-    }
-
     fn series_of_subflow(&mut self, one: &Conversation<'_>, index: u64, of: &Subflow<'_>) {
-        let of_rate = (one, Some(index), "throughput_bit_s");
+        let rate = "throughput_bit_s";
         match of.receiver {
             Some(receiver) => {
-                self.rates(of_rate, receiver.samples(one.end).map(|sample| (sample.at, sample.fresh)))
+                self.series.rates(rate, receiver.samples(one.end).map(|sample| (sample.at, sample.fresh)))
             }
-            None => self.rates(of_rate, of.any.samples(one.end).map(|sample| (sample.at, sample.acked))),
+            None => self.series.rates(rate, of.any.samples(one.end).map(|sample| (sample.at, sample.acked))),
         }
-        let Some(sender) = of.sender else { return };
-        for Sample { at, waiting, other, cause, .. } in sender.samples(one.end).copied() {
-            self.sample(one, Some(index), at, "limit", cause.limit().map(f64::from));
+        let samples = of.sender.into_iter().flat_map(|sender| sender.samples(one.end));
+        for Sample { at, waiting, other, cause, .. } in samples.copied() {
+            self.series.push(at, "limit", cause.limit().map(f64::from));
             if other > 0 {
-                self.sample(one, Some(index), at, "srtt_s", other as f64 / 1e9);
+                self.series.push(at, "srtt_s", other as f64 / 1e9);
             }
-            self.sample(one, Some(index), at, "inflight_bytes", waiting as f64);
+            self.series.push(at, "inflight_bytes", waiting as f64);
         }
+        self.series.belong_to(&one.name, Some(index));
     }
 
     fn samples(&mut self, one: &Conversation<'_>, index: u64, of: &Subflow<'_>) {
         let Some(sender) = of.sender else { return };
-        for sample in sender.samples(one.end) {
-            let mut row = named(&mut self.samples, one, index);
-            row.put("t_s", sample.at as f64 / 1e9);
-            row.put("acked_bytes", sample.acked);
-            row.put("inflight_bytes", sample.waiting);
-            row.maybe("rtt_s", (sample.rtt > 0).then_some(sample.rtt as f64 / 1e9));
-            row.put("retransmitted_segments", sample.repeated);
-        }
+        self.samples.add(&one.name, index, sender.samples(one.end));
         for (packet, at) in sender.lost(one.end) {
             let mut row = named(&mut self.losses, one, index);
             row.put("packet", packet);
@@ -380,17 +320,18 @@ impl Rows {
         if !received && one.is_datagrams() {
             return;
         }
-        let samples: Vec<Sample> = place.samples(one.end).copied().collect();
+        let samples = || place.samples(one.end);
         let bytes = |sample: &Sample| if received { sample.fresh } else { sample.acked };
-        self.rates((one, None, "goodput_bit_s"), samples.iter().map(|sample| (sample.at, bytes(sample))));
-        for sample in &samples {
+        self.series.rates("goodput_bit_s", samples().map(|sample| (sample.at, bytes(sample))));
+        for sample in samples() {
             if received && !one.is_datagrams() {
-                self.sample(one, None, sample.at, "ofo_bytes", sample.waiting as f64);
+                self.series.push(sample.at, "ofo_bytes", sample.waiting as f64);
             }
             if sample.other > 0 {
-                self.sample(one, None, sample.at, "rwnd_bytes", sample.other as f64);
+                self.series.push(sample.at, "rwnd_bytes", sample.other as f64);
             }
         }
+        self.series.belong_to(&one.name, None);
     }
 }
 

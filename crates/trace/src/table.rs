@@ -157,6 +157,11 @@ pub struct Words {
 }
 
 impl Words {
+    /// Without a row, and with room for as many as this.
+    pub fn with_capacity(rows: usize) -> Self {
+        Self { rows: Vec::with_capacity(rows), ..Self::default() }
+    }
+
     /// The next row.
     pub fn push(&mut self, word: Option<&str>) {
         let index = word.map(|word| self.index(word));
@@ -165,7 +170,15 @@ impl Words {
 
     /// Rows without a word, until there are as many as this.
     pub fn pad(&mut self, rows: usize) {
-        self.rows.resize(rows.max(self.rows.len()), None);
+        self.fill(None, rows);
+    }
+
+    /// Rows with this word, or without one, until there are as many as this.
+    pub fn fill(&mut self, word: Option<&str>, rows: usize) {
+        if rows > self.rows.len() {
+            let index = word.map(|word| self.index(word));
+            self.rows.resize(rows, index);
+        }
     }
 
     /// The column.
@@ -254,7 +267,10 @@ mod tests {
         words.push(Some("a"));
         words.pad(1);
         words.pad(4);
-        assert_eq!(words.finish(), Data::words([None, None, Some("a"), None]));
+        words.fill(Some("b"), 4);
+        words.fill(Some("c"), 6);
+        let filled = [None, None, Some("a"), None, Some("c"), Some("c")];
+        assert_eq!(words.finish(), Data::words(filled));
     }
 
     #[test]
