@@ -29,17 +29,20 @@ pub(crate) fn anonymise(
 
 /// Tables, problems and totals of the captures.
 pub(crate) fn read(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Read> {
-    let (reading, tables) = watched(py, move || {
+    let (tables, problems, options) = watched(py, move || {
         let reading = dissect::read(&files);
         let tables = dissect::tables(&reading);
-        (reading, tables)
+        let problems = reading.problems().iter().map(ToString::to_string).collect();
+        let options = *reading.options();
+        // Its memory then serves the columns.
+        drop(reading);
+        // A table without a row has no columns, which Arrow refuses.
+        let tables = tables.into_iter().filter(|table| !table.columns.is_empty());
+        let tables = tables.map(|table| Ok((table.name, Columns::try_from(table)?)));
+        (tables.collect::<PyResult<Vec<_>>>(), problems, options)
     })?;
-    let columns = |table: trace::Table| Ok((table.name, Py::new(py, Columns::try_from(table)?)?));
-    // A table without a row has no columns, which Arrow refuses.
-    let tables = tables.into_iter().filter(|table| !table.columns.is_empty());
-    let tables = tables.map(columns).collect::<PyResult<_>>()?;
-    let problems = reading.problems().iter().map(ToString::to_string).collect();
-    let options = reading.options();
+    let tables = tables?.into_iter().map(|(name, columns)| Ok((name, Py::new(py, columns)?)));
+    let tables = tables.collect::<PyResult<_>>()?;
     let totals = [("packets", options.packets), ("other", options.other), ("not_read", options.not_read)];
     Ok((tables, problems, totals.into_iter().collect()))
 }
