@@ -502,6 +502,13 @@ impl Direction {
         }
     }
 
+    /// All data from a place on has this mapping.
+    pub(crate) fn fall_back(&mut self, mapping: Mapped) {
+        self.fallen = Some(mapping);
+        self.mappings.split_off(&mapping.seq);
+        self.map(mapping);
+    }
+
     /// The data sequence numbers of new payload, as far as it is mapped.
     pub(crate) fn mapped(&self, part: Range<u64>) -> Option<Range<u64>> {
         let (_, mapping) = self.mappings.range(..=part.start).next_back()?;

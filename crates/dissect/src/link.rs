@@ -67,7 +67,7 @@ pub(crate) fn datagram(link: i32, packet: &[u8]) -> Result<Option<Datagram<'_>>,
         }
         linktype::NULL | linktype::LOOP => plain(4),
         linktype::ETHERNET => ethernet(packet),
-        linktype::SLL => tagged(packet, 14).map(|bytes| Datagram {
+        linktype::SLL => tagged(packet, 14, 16).map(|bytes| Datagram {
             bytes,
             way: half(packet, 0).and_then(cooked),
             interface: 0,
@@ -78,27 +78,26 @@ pub(crate) fn datagram(link: i32, packet: &[u8]) -> Result<Option<Datagram<'_>>,
 }
 
 fn ethernet(packet: &[u8]) -> Option<Datagram<'_>> {
-    tagged(packet, 12).map(|bytes| Datagram { bytes, way: None, interface: 0 })
+    tagged(packet, 12, 14).map(|bytes| Datagram { bytes, way: None, interface: 0 })
 }
 
 fn sll2(packet: &[u8]) -> Option<Datagram<'_>> {
     let interface = u32::from_be_bytes(packet.get(4..8)?.try_into().ok()?);
     let way = packet.get(10).and_then(|kind| cooked(u16::from(*kind)));
-    let is_ip = matches!(half(packet, 0)?, IPV4 | IPV6);
-    let bytes = packet.get(20..).filter(|_| is_ip)?;
-    Some(Datagram { bytes, way, interface })
+    tagged(packet, 0, 20).map(|bytes| Datagram { bytes, way, interface })
 }
 
-/// Behind the protocol field at `at`, and tags of virtual networks.
-fn tagged(packet: &[u8], mut at: usize) -> Option<&[u8]> {
+/// Behind a header with its protocol field at `protocol`, which ends at `end`, and tags of virtual networks.
+fn tagged(packet: &[u8], mut protocol: usize, mut end: usize) -> Option<&[u8]> {
     loop {
-        match half(packet, at)? {
-            IPV4 | IPV6 => return packet.get(at + 2..),
+        match half(packet, protocol)? {
+            IPV4 | IPV6 => return packet.get(end..),
             PPPOE => {
-                let is_ip = matches!(half(packet, at + 8)?, PPP_IPV4 | PPP_IPV6);
-                return packet.get(at + 10..).filter(|_| is_ip);
+                let is_ip = matches!(half(packet, end + 6)?, PPP_IPV4 | PPP_IPV6);
+                return packet.get(end + 8..).filter(|_| is_ip);
             }
-            tag if VLAN.contains(&tag) => at += 4,
+            // Two bytes, and the protocol behind them.
+            tag if VLAN.contains(&tag) => (protocol, end) = (end + 2, end + 4),
             _ => return None,
         }
     }
@@ -130,6 +129,8 @@ mod tests {
         assert_eq!(found(113, &with(&sll)), (ip.to_vec(), Some(Way::Out), 0));
         let sll2 = [&[0x86, 0xdd, 0, 0, 0, 0, 0, 7, 0, 1, 0, 6][..], &[0; 8]].concat();
         assert_eq!(found(276, &with(&sll2)), (ip.to_vec(), Some(Way::In), 7));
+        let tagged = [&[0x81, 0, 0, 0, 0, 0, 0, 7, 0, 1, 4, 6][..], &[0; 8], &[0, 5, 8, 0]].concat();
+        assert_eq!(found(276, &with(&tagged)), (ip.to_vec(), Some(Way::Out), 7));
         // ARP, and headers that are cut off.
         assert_eq!(datagram(1, &[&macs[..], &[8, 6]].concat()), Ok(None));
         for link in [1, 113, 276] {

@@ -267,7 +267,8 @@ impl Reading {
     pub(crate) fn notice_fallback(&mut self, (index, end): (usize, usize), seq: Seq, signal: &Signal) {
         let subflow = &self.subflows[index];
         let direction = &subflow.directions[end];
-        let follows = direction.synchronised && direction.sent().highest == seq.distance();
+        // The first data follows the SYN.
+        let follows = direction.synchronised && direction.sent().highest.max(1) == seq.distance();
         let told = signal.any || signal.cut;
         let mine = Range::new(seq.distance(), seq.distance() + 1);
         let unmapped = follows && !told && subflow.joins.is_none() && direction.mapped(mine).is_none();
@@ -295,9 +296,13 @@ impl Reading {
         let direction = &mut subflow.directions[end];
         if direction.fallen.is_none() {
             let dsn = connection.streams[end].highest.max(1);
-            let mapping = Mapped { seq: seq.distance().max(1), dsn, len: INFINITE };
-            direction.fallen = Some(mapping);
-            direction.map(mapping);
+            direction.fall_back(Mapped { seq: seq.distance().max(1), dsn, len: INFINITE });
+        }
+        // The other end maps no more either, nor does this one acknowledge its data by more than the subflow's number.
+        let (direction, stream) = (&mut subflow.directions[1 - end], &connection.streams[1 - end]);
+        let together = direction.synchronised && stream.highest.max(1) == direction.sent().highest.max(1);
+        if direction.fallen.is_none() && together {
+            direction.fall_back(Mapped { seq: 1, dsn: 1, len: INFINITE });
         }
     }
 

@@ -367,7 +367,6 @@ impl Reading {
         let stream: &mut Stream = &mut connection.streams[end];
         let direction: &mut Direction = &mut subflow.directions[end];
         let multipath = matches!(subflow.mode, Mode::Multipath | Mode::Infinite);
-        stream.fin |= direction.fallen.is_some() && direction.fin;
         let before = direction.behind_a_gap();
         let complete = direction.data(at, seq, len, |direction, part| {
             if !multipath {

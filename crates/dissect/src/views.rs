@@ -273,7 +273,8 @@ impl<'a> ConnectionView<'a> {
     /// An end has said that it sends no more.
     pub fn is_finished(&self, end: usize) -> bool {
         if self.has_stream() {
-            self.stream(end).fin
+            let fell = |direction: &Direction| direction.fallen.is_some() && direction.fin;
+            self.stream(end).fin || self.directions(end).any(fell)
         } else {
             self.directions(end).any(|direction| direction.fin)
         }

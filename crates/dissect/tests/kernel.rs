@@ -180,6 +180,20 @@ fn options_that_are_taken_away() {
     identity(&reading);
 }
 
+/// The same where the server sends most: its first data has no mapping, and its ACKs no Data ACK.
+#[test]
+fn options_that_are_taken_away_from_a_download() {
+    let reading = over_tunnels("fallback-download");
+    assert_eq!(totals(&reading).0, 40);
+    let [only] = subflows(&reading)[..] else { panic!("one subflow") };
+    assert_eq!((only.mode(), counts(&only)[2]), (Mode::Infinite, 1000));
+    let connection = reading.connections().next().expect("one");
+    assert_eq!([0, 1].map(|end| connection.bytes(end)), [1000, 17 * 1448]);
+    assert_eq!([0, 1].map(|end| connection.acknowledged_bytes(end)), [1000, 16 * 1448]);
+    assert!(fell_back(&reading) && connection.is_finished(0) && !connection.is_finished(1));
+    identity(&reading);
+}
+
 /// A middlebox takes options from SYN/ACKs: the server has sent its key, and gets none.
 #[test]
 fn a_third_ack_without_a_key() {
