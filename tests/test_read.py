@@ -80,6 +80,7 @@ def test_json_and_files(ropewalk: Ropewalk, tmp_path: Path) -> None:
     done = ropewalk("read", str(KERNEL / "two-subflows.pcapng"), "--json", "--out", str(out))
     found = json.loads(done.stdout)
     assert (found["packets"], found["problems"], found["flows"][0]["bytes"]) == (978, [], 700_000)
+    assert found["mptcp_options"] == {"MP_CAPABLE": 5, "MP_JOIN": 3, "DSS": 968, "ADD_ADDR": 2}
     assert pl.read_parquet(out / "subflows.parquet")["retransmitted_segments"].to_list() == [3, 7]
     assert not (out / "plots").exists()
     assert ropewalk("report", str(out)).returncode == 0

@@ -38,9 +38,9 @@ def read(file: Path, answer: "multiprocessing.SimpleQueue[tuple[int, float, int]
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     before = memory("VmRSS")
     start = time.process_time()
-    _, _, totals = _core.read_captures([file])
+    _, _, totals, _ = _core.read_captures([file])
     spent = time.process_time() - start
-    answer.put((totals["packets"], spent, memory("VmHWM") - before))
+    answer.put((dict(totals)["packets"], spent, memory("VmHWM") - before))
 
 
 def memory(which: str) -> int:

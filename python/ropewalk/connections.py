@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Packets of captures by what they are, and have."""
+
+    totals: dict[str, int]
+    mptcp_options: dict[str, int]
+
+
 class Reading(Results):
     """The connections of captures, in the tables of a run, with its plots.
 
@@ -30,12 +38,13 @@ class Reading(Results):
         files: str,
         packets: Packets,
         tables: dict[str, pl.DataFrame],
-        totals: dict[str, int],
+        counted: Counted,
         problems: list[str],
     ) -> None:
-        counted = Totals(None, totals["packets"], 0.0)
+        totals = counted.totals
         fitted = fit(files, tables, packets)
-        origin = Origin(fitted.scenario, [0], _core.MODEL_VERSION, counted, CAPTURED)
+        hops = Totals(None, totals["packets"], 0.0)
+        origin = Origin(fitted.scenario, [0], _core.MODEL_VERSION, hops, CAPTURED)
         super().__init__(origin, tables, {})
         self.fitted = fitted
         """How the scenario follows from the capture, with scheduler and reinjection of Linux."""
@@ -44,6 +53,8 @@ class Reading(Results):
         """Packets in all files."""
         self.not_read = totals["other"] + totals["not_read"]
         """Packets among them that are not TCP, SCTP or UDP over IP, or whose headers are cut off."""
+        self.mptcp_options = counted.mptcp_options
+        """Packets with each option of MPTCP, by its name in RFC 8684."""
         self.problems = problems
         """A sentence on each file that could not be read whole."""
 
@@ -94,9 +105,9 @@ def read(files: Sequence[str | os.PathLike[str]]) -> Reading:
     A file that is damaged is read up to there, and `problems` says so.
     """
     found = arguments.paths("files", files)
-    tables, problems, totals = _core.read_captures(found)
+    tables, problems, totals, options = _core.read_captures(found)
     frames = {name: pl.DataFrame(columns) for name, columns in tables}
     packets = Packets(frames.pop("samples"), frames.pop("silences"), frames.pop("losses"))
     # A name that is not UTF-8 text is shown as far as it is.
     names = ", ".join(os.fsencode(file.name).decode(errors="replace") for file in found)
-    return Reading(names, packets, frames, totals, problems)
+    return Reading(names, packets, frames, Counted(dict(totals), dict(options)), problems)

@@ -215,6 +215,8 @@ pub(crate) struct Connection {
     pub(crate) start: u64,
     /// MP_FASTCLOSE, or ABORT of SCTP, was seen.
     pub(crate) aborted: bool,
+    /// Subtypes of the options of MPTCP that were seen, a bit each.
+    pub(crate) subtypes: u16,
     /// With SCTP: TSNs and tags.
     pub(crate) association: Option<Box<Association>>,
 }

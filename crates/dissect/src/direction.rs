@@ -105,8 +105,8 @@ pub(crate) struct Heard {
     /// Highest acknowledgement of this direction by the other, and when it came.
     acked: u64,
     pub(crate) acked_at: Option<u64>,
-    /// Acknowledgement and window of the last packet of this direction.
-    last: Option<(Seq32, u16)>,
+    /// The last packet of this direction as far as a duplicate ACK repeats it.
+    last: Option<Acknowledged>,
     /// Its acknowledgements are held back on purpose (SCPS-TP): the newest data of each has waited least.
     pub(crate) held_back: bool,
     pub(crate) windows: Windows,
@@ -126,6 +126,16 @@ pub(crate) struct Windows {
     pub(crate) unscaled: bool,
     /// Window that the other end offers to this direction.
     pub(crate) offered: Option<u64>,
+}
+
+/// Fields that a duplicate ACK has in common with the packet before it. RFC 8684 section 3.4.1: an ACK with a signal of MPTCP is none, nor
+/// one that answers it. As in Wireshark that is the first one behind an option of a kind that is new to the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Acknowledged {
+    pub(crate) ack: Seq32,
+    pub(crate) window: u16,
+    /// Subtypes of options of MPTCP that its connection had before, a bit each.
+    pub(crate) subtypes: u16,
 }
 
 /// A segment of a direction.
@@ -210,12 +220,12 @@ impl Heard {
         &self.lost
     }
 
-    /// An ACK of this direction that may be a duplicate: nothing but an acknowledgement, the same as before with the same window.
-    pub(crate) fn note_ack(&mut self, ack: Seq32, window: u16, bare: bool, counts: &mut Counts) {
-        if bare && self.last == Some((ack, window)) {
+    /// An ACK of this direction. `bare`: it carries nothing but an acknowledgement, and comes behind all data of its sender.
+    pub(crate) fn note_ack(&mut self, found: Acknowledged, bare: bool, counts: &mut Counts) {
+        if bare && found.window > 0 && self.last == Some(found) {
             counts.duplicate_acks += 1;
         }
-        self.last = Some((ack, window));
+        self.last = Some(found);
     }
 }
 
@@ -416,6 +426,12 @@ impl Direction {
             segment: self.largest,
             rtt: self.heard.rtt.mean(),
         }
+    }
+
+    /// The field of a sequence number stands behind all that was seen of this direction.
+    pub(crate) fn ends_at(&self, field: Seq32) -> bool {
+        let next = self.highest.distance().max(1) + u64::from(self.fin);
+        self.acknowledged(field).is_some_and(|seq| seq.distance() == next)
     }
 
     /// Bytes of payload that the other end has acknowledged.

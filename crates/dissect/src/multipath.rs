@@ -43,6 +43,8 @@ pub(crate) struct Signal {
     pub(crate) sacked: Option<Seq32>,
     /// There was an option of MPTCP.
     any: bool,
+    /// Subtypes that the packets before it had in its connection, a bit each.
+    pub(crate) known: u16,
     /// Options were cut off.
     cut: bool,
 }
@@ -78,7 +80,7 @@ impl Reading {
         if signal.cut && syn {
             self.subflows[index].directions[end].heard.windows.unscaled = false;
         }
-        let mut hidden = signal.cut && syn;
+        let (mut hidden, mut subtypes) = (signal.cut && syn, 0);
         for option in header.options {
             let option = match option {
                 TcpOption::Mptcp(option) => option,
@@ -112,11 +114,15 @@ impl Reading {
                 _ => continue,
             };
             signal.any = true;
-            self.count(&option);
+            let subtype = subtype(&option);
+            subtypes |= 1 << subtype;
+            self.options.subtypes[subtype] += 1;
             self.option((index, end), &option, &mut signal);
         }
         self.multipath.cut += u64::from(hidden);
         let subflow = &mut self.subflows[index];
+        let known = &mut self.connections[subflow.connection].subtypes;
+        signal.known = std::mem::replace(known, *known | subtypes);
         subflow.mode = match (subflow.mode, signal.any) {
             (Mode::Plain, true) if syn && end == 0 => Mode::Asked,
             // The capture began in the middle.
@@ -360,10 +366,6 @@ impl Reading {
         self.connections[connection].start = start;
         self.connections[connection].subflows.push(index);
         self.subflows[index].connection = connection;
-    }
-
-    fn count(&mut self, option: &Mptcp<'_>) {
-        self.options.subtypes[subtype(option)] += 1;
     }
 }
 

@@ -10,7 +10,7 @@ use wire::options::TcpOption;
 
 use crate::associations::Associations;
 use crate::connection::{Connection, Join, Mode, Stream, Subflow};
-use crate::direction::Direction;
+use crate::direction::{Acknowledged, Direction};
 use crate::file::{Input, Unreadable};
 use crate::link::datagram;
 use crate::multipath::{Known, Signal};
@@ -39,6 +39,28 @@ pub struct Options {
     pub cut: u64,
     /// IP packets that are none of TCP, SCTP and UDP.
     pub not_read: u64,
+}
+
+/// Options of MPTCP by subtype (RFC 8684 section 8.1).
+const MPTCP_OPTIONS: [&str; 9] = [
+    "MP_CAPABLE",
+    "MP_JOIN",
+    "DSS",
+    "ADD_ADDR",
+    "REMOVE_ADDR",
+    "MP_PRIO",
+    "MP_FAIL",
+    "MP_FASTCLOSE",
+    "MP_TCPRST",
+];
+
+impl Options {
+    /// Packets by name of the option, without options that no packet has.
+    pub fn by_name(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let named = MPTCP_OPTIONS.into_iter().zip(self.subtypes);
+        let others = self.subtypes.iter().skip(MPTCP_OPTIONS.len()).sum();
+        named.chain([("other", others)]).filter(|(_, packets)| *packets > 0)
+    }
 }
 
 /// Everything that was found.
@@ -266,7 +288,9 @@ impl Reading {
         let [one, other] = &mut subflow.directions;
         let (own, peer): (&mut Direction, &mut Direction) =
             if end == 0 { (one, other) } else { (other, one) };
-        own.heard.note_ack(header.ack, header.window, bare, &mut own.counts);
+        let found = Acknowledged { ack: header.ack, window: header.window, subtypes: signal.known };
+        let bare = bare && own.ends_at(header.seq);
+        own.heard.note_ack(found, bare, &mut own.counts);
         // RFC 7323 section 2.2: the window of a SYN is not scaled, and none is unless both ends have offered it.
         let shift = match (has(TcpFlags::SYN), own.heard.windows.scale, peer.heard.windows.scale) {
             (true, ..) => Some(0),

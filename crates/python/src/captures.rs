@@ -1,6 +1,5 @@
 //! Capture files as tables.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 
@@ -9,8 +8,10 @@ use pyo3::prelude::*;
 use crate::columns::Columns;
 use crate::watched::watched;
 
-/// Tables by name, problems, and totals.
-pub(crate) type Read = (Vec<(&'static str, Py<Columns>)>, Vec<String>, BTreeMap<&'static str, u64>);
+/// Packets by what they are, or have.
+type Packets = Vec<(&'static str, u64)>;
+/// Tables by name, problems, totals, and packets by option of MPTCP.
+pub(crate) type Read = (Vec<(&'static str, Py<Columns>)>, Vec<String>, Packets, Packets);
 
 /// Returns packets written and left out, and problems.
 pub(crate) fn anonymise(
@@ -27,7 +28,7 @@ pub(crate) fn anonymise(
     Ok((done.written, done.left_out, problems))
 }
 
-/// Tables, problems and totals of the captures.
+/// Tables, problems and totals of the captures, and their packets by option of MPTCP.
 pub(crate) fn read(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Read> {
     let (tables, problems, options) = watched(py, move || {
         let reading = dissect::read(&files);
@@ -44,5 +45,5 @@ pub(crate) fn read(py: Python<'_>, files: Vec<PathBuf>) -> PyResult<Read> {
     let tables = tables?.into_iter().map(|(name, columns)| Ok((name, Py::new(py, columns)?)));
     let tables = tables.collect::<PyResult<_>>()?;
     let totals = [("packets", options.packets), ("other", options.other), ("not_read", options.not_read)];
-    Ok((tables, problems, totals.into_iter().collect()))
+    Ok((tables, problems, totals.into(), options.by_name().collect()))
 }

@@ -118,7 +118,12 @@ def execute(order: ReadOrder) -> None:
     written = list(_written(reading, order))
     if order.as_json:
         tables = {name: reading.tables[name].to_dicts() for name in ("flows", "subflows")}
-        facts = {"packets": reading.packets, "not_read": reading.not_read, "problems": reading.problems}
+        facts = {
+            "packets": reading.packets,
+            "not_read": reading.not_read,
+            "mptcp_options": reading.mptcp_options,
+            "problems": reading.problems,
+        }
         sys.stdout.write(json.dumps({**facts, **tables}, ensure_ascii=False, allow_nan=False) + "\n")
     else:
         _print(reading)
@@ -152,6 +157,9 @@ def _print(reading: connections.Reading) -> None:
     screen = printer()
     others = f", {reading.not_read} of them not read" if reading.not_read else ""
     screen.paragraph(f"{reading.packets} packets{others}", style="bold")
+    if reading.mptcp_options:
+        listed = ", ".join(f"{name} {packets}" for name, packets in reading.mptcp_options.items())
+        screen.paragraph(f"Options of MPTCP: {listed}")
     screen.line()
     if not reading.flows.height:
         screen.paragraph("No connection has sent data.")
