@@ -334,6 +334,7 @@ def test_the_command_writes_captures_beside_the_tables(ropewalk: Ropewalk, tmp_p
             ["--capture", "satellite", "--out", "OUT"],
             "there is no node or link satellite\n  fix: both, or one of",
         ),
+        (["--capture", "", "--out", "OUT"], "there is no node or link"),
         (["--capture", "both", "--out", "OUT", "--backend", "ns3"], "the back end ns3 captures no packets"),
     ],
 )

@@ -204,3 +204,12 @@ def test_gap_blocks_that_were_not_captured_are_said(tmp_path: Path) -> None:
         assert bool(told) != whole, reading.problems
         seen, real = (tables.subflows["srtt_mean_s"][0] for tables in (reading, results))
         assert (abs(seen / real - 1.0) < 0.01) == whole, (seen, real)
+
+
+def test_options_that_were_cut_off_as_a_whole_are_said(tmp_path: Path) -> None:
+    """40 bytes are the headers of IPv4 and TCP: every packet has lost its timestamps."""
+    scenario = rw.Scenario.parse(GEO.replace('"sctp"', '"tcp"').replace('"freebsd"', '"linux"'))
+    results = scenario.run([1], capture=rw.Capture(tmp_path, snap=40))
+    reading = rw.read([results.captures[1]])
+    [told] = reading.problems
+    assert told.startswith(f"options of {reading.packets} TCP packets are cut off")

@@ -80,7 +80,9 @@ impl Reading {
         if signal.cut && syn {
             self.subflows[index].directions[end].heard.windows.unscaled = false;
         }
-        let (mut hidden, mut subtypes) = (signal.cut && syn, 0);
+        // Nothing is known where all options are cut off.
+        let unseen = signal.cut && (syn || header.options.0.is_empty());
+        let (mut hidden, mut subtypes) = (unseen, 0);
         for option in header.options {
             let option = match option {
                 TcpOption::Mptcp(option) => option,

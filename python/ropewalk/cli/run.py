@@ -84,9 +84,8 @@ def execute(scenario: Scenario, order: Order) -> None:
 
 def _files(order: Order) -> list[str]:
     """Files that the command will write, one of each folder."""
-    more = [f"{store.TRACES}/seed-1.txt"] * order.trace + [f"{store.CAPTURES}/seed-1.pcapng"] * bool(
-        order.capture
-    )
+    captured = [f"{store.CAPTURES}/seed-1.pcapng"] if order.capture is not None else []
+    more = [f"{store.TRACES}/seed-1.txt"] * order.trace + captured
     return [*(f"{name}.parquet" for name in TABLES), store.SCENARIO, store.SUMMARY, provenance.FILE, *more]
 
 
@@ -98,7 +97,8 @@ def _written(scenario: Scenario, order: Order) -> tuple[Results, OSError | None]
     """
     out = order.out
     failure: OSError | None = None
-    with disk.folder(out) if out is not None and order.capture else nullcontext() as place:
+    at = order.capture
+    with disk.folder(out) if out is not None and at is not None else nullcontext() as place:
         with _refused(order, place), Progress(scenario.name, scenario.duration_s) as progress:
             results = scenario.run(
                 order.seeds,
@@ -109,7 +109,7 @@ def _written(scenario: Scenario, order: Order) -> tuple[Results, OSError | None]
                 series=out is not None or (not order.as_json and has_outage(scenario)),
                 trace=order.trace,
                 backend=order.backend,
-                capture=None if place is None else Capture(place, order.capture or BOTH, order.snap),
+                capture=None if place is None else Capture(place, BOTH if at is None else at, order.snap),
             )
         # First the files: the reader of standard output may go away, as `head` does. Plots take longer.
         if out is not None:
