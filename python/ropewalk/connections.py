@@ -56,7 +56,7 @@ class Reading(Results):
         self.mptcp_options = counted.mptcp_options
         """Packets with each option of MPTCP, by its name in RFC 8684."""
         self.problems = problems
-        """A sentence on each file that could not be read whole."""
+        """A sentence on each file that could not be read whole, or whose packets are out of order."""
 
     def nearest(self, jobs: int | None = None) -> Fitted:
         """The fitted scenario with those rules of a sender under which a run is nearest to the capture.
@@ -80,7 +80,7 @@ class Anonymised:
     left_out: int
     """Other packets, which are not."""
     problems: list[str]
-    """A sentence on each file that could not be read whole."""
+    """A sentence on each file that could not be read whole, or whose packets are out of order."""
 
 
 def anonymise(files: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> Anonymised:

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pcap_parser::pcapng::Block;
@@ -59,7 +59,7 @@ pub(crate) enum Input {
 
 impl Input {
     /// The name in messages.
-    fn name(&self) -> PathBuf {
+    pub(crate) fn name(&self) -> PathBuf {
         match self {
             Self::File(file) => file.clone(),
             Self::Bytes(_) => PathBuf::from("<bytes>"),
@@ -194,10 +194,14 @@ impl Packets {
         })
     }
 
-    /// Interfaces so far.
-    pub(crate) fn interfaces(&self) -> u32 {
-        // A block for each.
-        self.before + self.interfaces.len() as u32
+    /// The file, as messages name it.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Packets so far.
+    pub(crate) fn number(&self) -> u64 {
+        self.packets
     }
 
     /// When the capture ended, if the file has said it so far.

@@ -33,6 +33,7 @@ mod reading;
 mod round_trips;
 mod rows;
 mod samples;
+mod survey;
 mod tables;
 mod views;
 mod waiting;

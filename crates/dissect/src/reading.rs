@@ -214,7 +214,7 @@ impl Reading {
             self.options.not_read += 1;
             return;
         }
-        // Within an interface the order is that of the file: a time that goes back is taken for the one before.
+        // A time that goes back further than packets can be held is taken for the one before.
         let [start, last] = self.span.unwrap_or([record.at; 2]);
         let at = record.at.max(last);
         self.span = Some([start, at]);

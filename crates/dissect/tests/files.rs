@@ -40,8 +40,11 @@ fn no_two_connections_have_one_name() {
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
 }
 
-/// Time in nanoseconds and bytes of each packet, in the order of the file.
-fn packets(file: &[u8]) -> Vec<(u64, u32, Vec<u8>)> {
+/// Time in nanoseconds, length and bytes.
+type Packet = (u64, u32, Vec<u8>);
+
+/// The packets in the order of the file.
+fn packets(file: &[u8]) -> Vec<Packet> {
     let (mut at, mut found) = (0, Vec::new());
     while at < file.len() {
         if word(file, at) == 6 {
@@ -56,21 +59,66 @@ fn packets(file: &[u8]) -> Vec<(u64, u32, Vec<u8>)> {
 
 /// A file of the format pcap with this link header in front of each packet, in the order of time.
 fn pcap(file: &[u8], link: u32, header: &[u8], nanos: bool) -> Vec<u8> {
+    let mut packets = packets(file);
+    packets.sort();
+    pcap_of(&packets, link, header, nanos)
+}
+
+/// The same with packets as they come.
+fn pcap_of(packets: &[Packet], link: u32, header: &[u8], nanos: bool) -> Vec<u8> {
     let magic: u32 = if nanos { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
     let mut out =
         [&magic.to_le_bytes()[..], &[2, 0, 4, 0], &[0; 8], &65_535u32.to_le_bytes(), &link.to_le_bytes()]
             .concat();
-    let mut packets = packets(file);
-    packets.sort();
     for (time, length, bytes) in packets {
         let fraction = time % 1_000_000_000 / if nanos { 1 } else { 1_000 };
         let kept = (bytes.len() + header.len()) as u32;
         for field in [(time / 1_000_000_000) as u32, fraction as u32, kept, length + header.len() as u32] {
             out.extend(field.to_le_bytes());
         }
-        out.extend([header, &bytes].concat());
+        out.extend([header, bytes].concat());
     }
     out
+}
+
+/// A file whose packets are out of order has the tables of one in order, and a word on it.
+#[test]
+fn packets_are_read_in_the_order_of_time() {
+    let rows = |found: &Reading| format!("{:?}", dissect::tables(found));
+    for name in ["reinjection", "two-subflows", "late-add-addr"] {
+        let written = packets(&original(name));
+        let mut sorted = written.clone();
+        sorted.sort_by_key(|(at, ..)| *at);
+        let expected = reading("order", &pcap_of(&sorted, 101, &[], true));
+        assert_eq!(expected.problems(), []);
+        let mut reversed = sorted.clone();
+        reversed.reverse();
+        // Each later than its time by chance, as several queues of a kernel make it.
+        let mut jitter = sorted.clone();
+        jitter.sort_by_key(|(at, length, _)| at + u64::from(*length) % 7 * 13_000_000);
+        for (number, packets) in [written, reversed, jitter].iter().enumerate() {
+            if packets.is_sorted_by_key(|(at, ..)| *at) {
+                continue;
+            }
+            let found = reading("order", &pcap_of(packets, 101, &[], true));
+            let said = found.problems().iter().map(ToString::to_string).collect::<Vec<_>>();
+            assert!(said.len() == 1 && said[0].contains("behind later ones"), "{name} {number}: {said:?}");
+            assert_eq!(rows(&found), rows(&expected), "{name} {number}");
+        }
+    }
+}
+
+/// All packets before the damage are put in order and read.
+#[test]
+fn a_file_out_of_order_is_read_up_to_its_damage() {
+    let mut packets = packets(&original("reinjection"));
+    packets.truncate(100);
+    packets.sort_by_key(|(at, ..)| std::cmp::Reverse(*at));
+    let mut file = pcap_of(&packets, 101, &[], true);
+    file.truncate(file.len() - 3);
+    let found = reading("order", &file);
+    assert_eq!(found.options().packets, 99);
+    assert_eq!(found.problems().len(), 2, "{:?}", found.problems());
 }
 
 /// Everything that is counted.

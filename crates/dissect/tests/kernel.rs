@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use dissect::{Mode, Reading, Side, SubflowView, read};
+use dissect::{Mode, Reading, Side, SubflowView, Unreadable, read};
 
 fn capture(name: &str) -> Reading {
     let file =
@@ -230,8 +230,14 @@ fn keys_that_are_cut_off() {
 /// handshake does not tell it clearly.
 fn over_ethernet(name: &str) -> Reading {
     let reading = over_tunnels(name);
-    assert_eq!(reading.problems(), []);
+    let [problem] = reading.problems() else { panic!("{:?}", reading.problems()) };
+    assert!(is_disorder(problem), "{problem}");
     reading
+}
+
+/// Packets of both interfaces were written in turns.
+fn is_disorder(problem: &Unreadable) -> bool {
+    problem.reason.contains("behind later ones in the file")
 }
 
 #[test]
@@ -266,7 +272,8 @@ fn abort() {
 #[test]
 fn options_that_are_cut_off() {
     let reading = over_tunnels("ipv6-cut");
-    assert_eq!(reading.problems().len(), 1, "it is said");
+    let said = reading.problems().iter().filter(|problem| !is_disorder(problem));
+    assert_eq!(said.count(), 1, "{:?}", reading.problems());
     let found: Vec<_> =
         subflows(&reading).iter().map(|s| (s.counts(0).segments, s.counts(0).bytes)).collect();
     assert_eq!(found, [(16, 458_752), (9, 141_248)]);
