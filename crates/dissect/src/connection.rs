@@ -15,7 +15,7 @@ use crate::place::{Place, opposite};
 use crate::samples::{Course, Sample};
 use crate::waiting::Sent;
 
-/// Least ratio of the waits of both ends, where a handshake tells the side.
+/// Least ratio of the waits of both ends, where answers tell the side.
 const CLEARLY: u64 = 3;
 
 /// Room for data sequence numbers below the first one that was seen: those of subflows that are slower.
@@ -114,6 +114,8 @@ pub(crate) struct Subflow {
     pub(crate) mode: Mode,
     /// SYN, SYN/ACK, third ACK.
     pub(crate) handshake: [Option<u64>; 3],
+    /// Without a SYN, by end: the least time from a timestamp of the other end to the first packet here that echoes it.
+    pub(crate) answers: [Option<u64>; 2],
     /// Direction of the first packet from the first end, if the file has it.
     pub(crate) way: Option<Way>,
     pub(crate) first: u64,
@@ -139,6 +141,7 @@ impl Subflow {
             directions: Default::default(),
             mode,
             handshake: [None; 3],
+            answers: [None; 2],
             way,
             first: at,
             last: at,
@@ -155,6 +158,7 @@ impl Subflow {
         self.ends = self.ends.reversed();
         self.way = self.way.map(opposite);
         self.directions.swap(0, 1);
+        self.answers.swap(0, 1);
         self.joining.ids.swap(0, 1);
     }
 
@@ -170,25 +174,41 @@ impl Subflow {
         self.joins.is_none() && self.on_path.is_none() && other.is_blank() && (own.is_blank() || asked)
     }
 
-    /// Where it was captured: at the client the SYN/ACK is a round trip late, at the server the third ACK.
+    /// A packet of `end` echoes a timestamp of the other one.
+    pub(crate) fn note_echo(&mut self, at: u64, end: usize, echo: u32) {
+        if self.way.is_none()
+            && self.handshake[0].is_none()
+            && let Some(heard) = self.directions[1 - end].heard.stamped(echo)
+        {
+            let waited = at.saturating_sub(heard);
+            self.answers[end] = Some(self.answers[end].map_or(waited, |least| least.min(waited)));
+        }
+    }
+
+    /// Where it was captured: at the client the SYN/ACK is a round trip late, at the server the third ACK. Without a SYN echoes of timestamps
+    /// tell: those of the other end are late.
     pub(crate) fn side(&self) -> Side {
         match self.way {
             Some(Way::Out) => return Side::Client,
             Some(Way::In) => return Side::Server,
             None => {}
         }
-        match self.handshake {
-            [Some(syn), Some(answer), Some(third)] => {
-                let waits = [answer.saturating_sub(syn), third.saturating_sub(answer)];
-                // Between hosts of one rack the times of their software are as long as the round trip.
-                match waits.map(|wait| wait.saturating_mul(CLEARLY)) {
-                    [_, of_server] if of_server < waits[0] => Side::Client,
-                    [of_client, _] if of_client < waits[1] => Side::Server,
-                    _ => Side::Unknown,
-                }
+        match (self.handshake, self.answers) {
+            ([Some(syn), Some(answer), Some(third)], _) => {
+                nearer([third.saturating_sub(answer), answer.saturating_sub(syn)])
             }
+            ([None, ..], [Some(client), Some(server)]) => nearer([client, server]),
             _ => Side::Unknown,
         }
+    }
+}
+
+/// The side whose end answers sooner. Between hosts of one rack the times of their software are as long as the round trip.
+fn nearer(answers: [u64; 2]) -> Side {
+    match answers.map(|wait| wait.saturating_mul(CLEARLY)) {
+        [client, _] if client < answers[1] => Side::Client,
+        [_, server] if server < answers[0] => Side::Server,
+        _ => Side::Unknown,
     }
 }
 

@@ -195,6 +195,12 @@ impl Heard {
         }
     }
 
+    /// When the first packet of this direction came that has this timestamp.
+    pub(crate) fn stamped(&self, value: u32) -> Option<u64> {
+        let place = self.stamps.partition_point(|(known, _)| Seq32(*known).precedes(Seq32(value)));
+        self.stamps.get(place).filter(|(known, _)| *known == value).map(|(_, at)| *at)
+    }
+
     /// When that was sent which an ACK of new data echoes. RFC 7323 section 4.3: of several segments the oldest. Several packets may have the same
     /// timestamp; then it is the first of them, if it is not the oldest segment.
     fn echoed_at(&mut self, echo: Option<u32>, oldest: Option<Once>) -> Option<u64> {
@@ -390,8 +396,11 @@ impl Direction {
             (newest, count) = (Some(segment), count + 1);
             heard.sent.pop_front();
         }
+        // An ACK that echoes an earlier time is that of a copy which was sent before the capture began.
+        let of_copy = |first: Once| echo.is_some_and(|echo| Seq32(echo).precedes(Seq32(first.stamp)));
         if let Some(segment) = newest
             && segment.end > heard.rtt_until
+            && !oldest.is_some_and(of_copy)
         {
             heard.rtt.add_unless_delayed(at.saturating_sub(segment.packet.at), count == 1);
         }

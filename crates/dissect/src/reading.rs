@@ -245,6 +245,9 @@ impl Reading {
         let signal = self.mptcp(index, end, header, payload > 0);
         let subflow = &mut self.subflows[index];
         note_handshake(subflow, at, end, header);
+        if let Some([_, echo]) = signal.timestamps {
+            subflow.note_echo(at, end, echo);
+        }
         let direction = &mut subflow.directions[end];
         direction.counts.packets += 1;
         direction.counts.wire_bytes += frame.len as u64;
@@ -429,14 +432,17 @@ impl Reading {
         let answer = syn && header.flags.has(TcpFlags::ACK);
         // Without a SYN the sender of the first packet stands for the client.
         let (ends, way) = if answer { (ends.reversed(), way.map(opposite)) } else { (ends, way) };
-        let mut join = None;
+        let (mut join, mut joins) = (None, false);
         for option in header.options {
-            if let TcpOption::Mptcp(Mptcp::JoinSyn { token, nonce, .. }) = option {
-                join = Some((token, nonce));
+            match option {
+                TcpOption::Mptcp(Mptcp::JoinSyn { token, nonce, .. }) => join = Some((token, nonce)),
+                // The SYN was not captured.
+                TcpOption::Mptcp(Mptcp::JoinSynAck { .. }) => joins = true,
+                _ => {}
             }
         }
         let joined = join.and_then(|(token, _)| self.joined((file, way), ends, header.seq, token));
-        let stray = joined.is_none() && (join.is_some() || !syn);
+        let stray = joined.is_none() && (join.is_some() || joins || !syn);
         let connection = joined.unwrap_or_else(|| {
             // Seen before at the other end of it, in the same file and by the same clock.
             let start = *self.opened.entry((file, ends, header.seq.0)).or_insert(at);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use dissect::{Reading, read};
+use dissect::{Reading, Side, read};
 use proptest::prelude::*;
 
 fn original(name: &str) -> Vec<u8> {
@@ -232,9 +232,28 @@ fn a_capture_may_begin_in_the_middle() {
     let ends: Vec<_> = subflows.iter().map(|subflow| subflow.ends().source.ip().to_string()).collect();
     assert_eq!((subflows.len(), subflows.iter().all(|subflow| !subflow.joins())), (2, true));
     assert!(ends.iter().all(|end| end.ends_with(".1")), "{ends:?}");
-    for subflow in subflows {
+    for subflow in &subflows {
         let counts = subflow.counts(0);
         assert!(counts.unmapped_bytes < 80_000 && counts.reinjected_bytes == 0, "{counts:?}");
+    }
+    // Echoes of timestamps tell the side, and that an ACK answers a copy which was sent before the capture began.
+    assert_eq!(flow.sender(0).map(|sender| sender.side()), Some(Side::Client));
+    let mut least: Vec<_> = subflows.iter().map(|subflow| subflow.rtt(0).expect("round trips")[1]).collect();
+    least.sort_by(f64::total_cmp);
+    // The whole capture has 0.0432 and 0.1232 s.
+    assert!(
+        least.iter().zip([0.0432, 0.1232]).all(|(late, whole)| (late - whole).abs() < 0.0005),
+        "{least:?}"
+    );
+}
+
+/// With the SYN/ACK of a join, too.
+#[test]
+fn a_capture_may_begin_with_any_packet() {
+    let file = original("two-subflows");
+    for packets in 0..900 {
+        let found = reading("any", &late(&file, packets));
+        assert_eq!(found.flows().len(), 1, "without {packets} packets");
     }
 }
 
