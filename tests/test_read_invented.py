@@ -135,6 +135,16 @@ def test_legs_over_a_low_orbit(tmp_path: Path) -> None:
         assert any(columns(told, row, set()) == [] for row in found), leg
 
 
+PRIO = '\n[[event]]\nat = "9s"\nflow = "up"\ndo = { backup = "a" }\n'
+
+
+def test_a_subflow_that_becomes_a_backup(tmp_path: Path) -> None:
+    results = rw.Scenario.parse(THREE + PRIO).run([1], capture=rw.Capture(tmp_path))
+    reading = rw.read([results.captures[1]])
+    assert reading.subflows.sort("established_s")["backup"].to_list() == [True, True, False]
+    assert reading.mptcp_options["MP_PRIO"] > 0
+
+
 @pytest.mark.parametrize("more", ["", DOWN], ids=["all work", "one fails"])
 @pytest.mark.parametrize("at", ["both", "server"])
 def test_three_subflows(at: str, more: str, tmp_path: Path) -> None:

@@ -92,11 +92,11 @@ pub(crate) struct Ending {
     pub(crate) abandoned: bool,
 }
 
-/// Properties of a subflow that its ends tell when it is opened.
+/// Properties of a subflow that its ends tell when it is opened, and may change.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Joining {
-    /// MP_JOIN of an end asks for a backup.
-    pub(crate) backup: bool,
+    /// An end asks for a backup, by end: with MP_JOIN, or the last time with MP_PRIO.
+    pub(crate) backup: [bool; 2],
     /// Address ID by end; `None`: not seen.
     pub(crate) ids: [Option<u8>; 2],
 }
@@ -160,6 +160,7 @@ impl Subflow {
         self.directions.swap(0, 1);
         self.answers.swap(0, 1);
         self.joining.ids.swap(0, 1);
+        self.joining.backup.swap(0, 1);
     }
 
     /// The handshake is complete, or was not captured.

@@ -151,9 +151,10 @@ impl Reading {
             }
             Mptcp::JoinSyn { backup, id, .. } | Mptcp::JoinSynAck { backup, id, .. } => {
                 let joining = &mut self.subflows[index].joining;
-                joining.backup |= backup;
+                joining.backup[end] |= backup;
                 joining.ids[end] = Some(id);
             }
+            Mptcp::Prio { backup } => self.subflows[index].joining.backup[end] = backup,
             Mptcp::RemoveAddr(ids) => self.remove((index, end), ids),
             Mptcp::FastClose { .. } => self.connections[connection].aborted = true,
             Mptcp::Reset { reason, .. } => self.subflows[index].ending.reason = Some(reason),

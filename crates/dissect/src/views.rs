@@ -378,9 +378,9 @@ impl<'a> SubflowView<'a> {
         self.subflow.ending.reset
     }
 
-    /// It joined as a backup, as one of its ends asked.
+    /// It is a backup, as one of its ends has asked.
     pub fn is_backup(&self) -> bool {
-        self.subflow.joining.backup
+        self.subflow.joining.backup.contains(&true)
     }
 
     /// When its first FIN or RST was seen, or REMOVE_ADDR of its address, in seconds from the first packet of all.
