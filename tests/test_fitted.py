@@ -45,7 +45,9 @@ def test_a_scenario_behaves_like_the_kernel(
     """Goodput within 10 %; shares as far apart as the page says."""
     reading = rw.read([KERNEL / f"{name}.pcapng"])
     assert [path.rate.value for path in reading.fitted.paths] == pytest.approx(rates, rel=0.01)
-    assert [path.delay.value for path in reading.fitted.paths] == pytest.approx(delays, abs=0.001)
+    # Runs take one of the interval.
+    assert [path.delay.high for path in reading.fitted.paths] == pytest.approx(delays, abs=0.001)
+    assert [path.delay.value for path in reading.fitted.paths] == pytest.approx(delays, abs=0.003)
     ratio, apart = compared(reading)
     assert ratio == pytest.approx(1.0, abs=0.1)
     assert round(100 * apart) == points
@@ -131,8 +133,8 @@ def test_a_subflow_that_is_closed_leaves_by_an_event() -> None:
     assert [path.left_s for path in fitted.paths] == [None, pytest.approx(1.2, abs=0.1), None]
     assert [path.outages for path in fitted.paths] == [[], [], []]
     assert fitted.text.count("do = { leave = ") == 1
-    told = next(line for line in fitted.text.splitlines() if line.startswith("# scheduler"))
-    assert int(told.partition("shares within ")[2].partition(" ")[0]) < 10
+    assert fitted.near is not None
+    assert max(fitted.near.apart) < 0.1
 
 
 def test_an_address_that_is_removed_leaves_without_a_fin(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from ropewalk import _core, arguments, disk
-from ropewalk.fitted import Fitted, Packets, fit
+from ropewalk import _core, arguments, disk, numbers
+from ropewalk.fitted import Fitted, Packets
 from ropewalk.results import CAPTURED, Origin, Results, Totals
 from ropewalk.trials import nearest
 
@@ -30,7 +30,8 @@ class Reading(Results):
 
     Columns that a run has too mean the same. A row of `flows` is a connection and a direction of data, named
     after its addresses and ports. A figure that the place of the capture cannot show is null. The run has the
-    number 0. The scenario of a reading is fitted to the connection with most data; `why` tries changes of it.
+    number 0. The scenario of a reading is fitted to the connection with most data, by runs that are made when
+    it is first asked for; `write`, plots, `why` and the report have the same one.
     """
 
     def __init__(
@@ -42,13 +43,9 @@ class Reading(Results):
         problems: list[str],
     ) -> None:
         totals = counted.totals
-        fitted = fit(files, tables, packets)
-        hops = Totals(None, totals["packets"], 0.0)
-        origin = Origin(fitted.scenario, [0], _core.MODEL_VERSION, hops, CAPTURED)
-        super().__init__(origin, tables, {})
-        self.fitted = fitted
-        """How the scenario follows from the capture, with scheduler and reinjection of Linux."""
         self._kept = files, packets
+        self._fitted: Fitted | None = None
+        super().__init__(self._captured, tables, {})
         self.packets = totals["packets"]
         """Packets in all files."""
         self.not_read = totals["other"] + totals["not_read"]
@@ -58,17 +55,34 @@ class Reading(Results):
         self.problems = problems
         """A sentence on each file that could not be read whole, or whose packets are out of order."""
 
-    def nearest(self, jobs: int | None = None) -> Fitted:
-        """The fitted scenario with those rules of a sender under which a run is nearest to the capture.
+    @property
+    def fitted(self) -> Fitted:
+        """How the scenario follows from the capture: `nearest()`, with a thread per processor."""
+        return self.nearest()
 
-        Schedulers and reinjection cannot be told from packets. Those of Linux stay if they are near. The
-        application writes at intervals, if a run with a bulk transfer is faster and further from the capture.
+    def nearest(self, jobs: int | None = None) -> Fitted:
+        """The fitted scenario, with what runs beside the capture tell. The runs are made once.
+
+        Packets do not tell the scheduler, reinjection and the memory of a segment. Those of Linux stay if
+        they are near, otherwise those count under which a run is nearest. The application writes at
+        intervals, if a run with a bulk transfer is faster and further from the capture. Its attribute `near`
+        and its file say how near runs of it are.
 
         Args:
             jobs: threads; None: one per processor.
         """
-        files, packets = self._kept
-        return nearest(files, self.tables, packets, jobs)
+        if self._fitted is None:
+            files, packets = self._kept
+            self._fitted = nearest(files, self.tables, packets, jobs)
+        return self._fitted
+
+    def _captured(self) -> Origin:
+        counted = Totals(None, self.packets, 0.0)
+        return Origin(self.fitted.scenario, [0], _core.MODEL_VERSION, counted, CAPTURED, self.fitted.text)
+
+    def __repr__(self) -> str:
+        packets = numbers.count(self.packets, "packet")
+        return f"<Reading of {self._kept[0]!r}: {packets}, {numbers.count(self.flows.height, 'flow')}>"
 
 
 @dataclass(frozen=True, slots=True)

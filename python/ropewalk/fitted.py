@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,9 @@ from ropewalk.errors import ScenarioError
 from ropewalk.fitted_file import FEW, Beside, Sender, text_of, unknown
 from ropewalk.lossy import Lossy, lossy
 from ropewalk.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ropewalk.near import Near
 
 Row = dict[str, Any]
 
@@ -188,6 +191,13 @@ class Fitted:
     """Other sizes of the receive buffer that have the window of the capture, in bytes."""
     beside: tuple[str, ...] = ()
     """Other connections over the same paths, which are flows of the scenario."""
+    near: Near | None = None
+    """Runs of it beside the capture; None: there were none."""
+
+    @property
+    def by_chance(self) -> bool:
+        """Seeds have different losses."""
+        return any(path.by_chance or path.lossy for path in self.paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +221,9 @@ def fit(
     tables: dict[str, pl.DataFrame],
     packets: Packets,
     assumed: Assumed = Assumed(),
+    *,
     told: str = "as Linux 6",
+    near: Near | None = None,
 ) -> Fitted:
     """The scenario of the connection with most data, of those that were captured at their sender.
 
@@ -240,7 +252,7 @@ def fit(
         paths.append(path.each_lost() if assumed.each_loss else path)
     buffer = _buffers(flow, tables["series"].filter(of_flow), assumed.buffer)
     application = assumed.application or writes.pausing(flow, packets.samples.filter(of_flow))
-    sender = Sender(assumed.rules, told, (buffer.lines, buffer.key), application)
+    sender = Sender(assumed.rules, told, (buffer.lines, buffer.key), application, near)
     names = tuple(str(other.row["flow"]) for other in beside.others)
     others = [
         (other, writes.pausing(other.row, packets.samples.filter(shared.is_flow(other.row))))
@@ -253,7 +265,7 @@ def fit(
         # Times or sizes of a damaged file, such as a duration of years.
         text = unknown(name)
         return Fitted(Scenario.parse(text, name), text, None, [])
-    return Fitted(scenario, text, str(flow["flow"]), paths, application, buffer.others, names)
+    return Fitted(scenario, text, str(flow["flow"]), paths, application, buffer.others, names, near)
 
 
 def _by_size(flows: pl.DataFrame, subflows: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ropewalk.bursts import Bursts
     from ropewalk.fitted import Path, Rules
+    from ropewalk.near import Near
     from ropewalk.shared import Other
     from ropewalk.writes import Writes
 
@@ -31,6 +32,8 @@ class Sender:
     """Comments on the buffers of both ends, and keys."""
     writes: Writes | None
     """Writes of an application that pauses; None: a bulk transfer."""
+    near: Near | None = None
+    """Runs of the file beside the capture; None: there were none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ def text_of(name: str, flow: Row, paths: list[Path], sender: Sender, beside: Bes
     ]
     lines += [
         f"name = {_string(name)}",
-        f"description = {_string('Fitted to the connection ' + flow['flow'])}",
+        f"description = {json.dumps(_described(flow, sender.near), ensure_ascii=False)}",
         f"duration = {_seconds(3.0 * length + 10.0 if over else max(length, 1e-3))}",
         "seeds = 10",
     ]
@@ -75,6 +78,11 @@ def text_of(name: str, flow: Row, paths: list[Path], sender: Sender, beside: Bes
         lines += _events(path, length)
         lines += _lossy(path, upward=bool(flow["from_client"]))
     return "\n".join(lines) + "\n"
+
+
+def _described(flow: Row, near: Near | None) -> str:
+    told = _comment(f"Fitted to the connection {flow['flow']}")
+    return told if near is None else f"{told}: {near.short}"
 
 
 def _path_lines(path: Path, *, upward: bool) -> list[str]:
@@ -193,9 +201,8 @@ def _flow_lines(flow: Row, paths: list[Path], sender: Sender, of_time: tuple[boo
     more = sender.buffers[1]
     if several:
         more += f", {sender.rules}"
-        lines.append(f"# scheduler and reinjection, {sender.told}")
-    elif any(path.by_chance for path in paths):
-        lines.append(f"# a run with each loss where it was: {sender.told}")
+        lines.append(f"# scheduler and reinjection: {sender.told}")
+    lines += sender.near.lines() if sender.near else ["# no run was beside the capture"]
     if any(path.joined_s is not None or path.backup for path in paths):
         flags = ['["subflow", "backup"]' if path.backup else '["subflow"]' for path in paths]
         points = ", ".join(

@@ -75,6 +75,8 @@ class Origin:
     totals: Totals
     backend: str = "simulator"
     """The back end."""
+    text: str | None = None
+    """The scenario as a file with comments, if `write` shall keep them."""
 
     @property
     def simulated(self) -> bool:
@@ -89,8 +91,10 @@ class Results:
     `upload@beam1` is a baseline: the flow `upload` as plain TCP over the path `beam1` alone.
     """
 
-    def __init__(self, origin: Origin, tables: dict[str, pl.DataFrame], traces: dict[int, str]) -> None:
-        self.origin = origin
+    def __init__(
+        self, origin: Origin | Callable[[], Origin], tables: dict[str, pl.DataFrame], traces: dict[int, str]
+    ) -> None:
+        self._origin = origin
         self.tables = tables
         """All tables by name."""
         self.traces = traces
@@ -111,6 +115,11 @@ class Results:
         results = cls(origin, tables, dict(output.traces))
         results.accuracies = [Accuracy(*found) for found in output.accuracies]
         return results
+
+    @cached_property
+    def origin(self) -> Origin:
+        """The scenario and the seeds that they come from."""
+        return self._origin() if callable(self._origin) else self._origin
 
     @property
     def runs(self) -> pl.DataFrame:

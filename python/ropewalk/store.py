@@ -132,7 +132,8 @@ def _contents(results: Results) -> Iterator[tuple[str, bytes]]:
         content = io.BytesIO()
         rows.write_parquet(content)
         yield f"{table}.parquet", content.getvalue()
-    yield SCENARIO, results.origin.scenario.whole().encode()
+    origin = results.origin
+    yield SCENARIO, (origin.text or origin.scenario.whole()).encode()
     for seed, text in results.traces.items():
         yield f"{TRACES}/seed-{seed}.txt", text.encode()
 

@@ -139,7 +139,7 @@ def _written(reading: connections.Reading, order: ReadOrder) -> Iterator[str]:
         except OSError as error:
             fail(f"--scenario {order.scenario}: cannot be written: {describe(error)}", RUN_FAILED)
         command = f"ropewalk run {shlex.quote(str(order.scenario))}"
-        yield f"{order.scenario} is fitted to {reading.fitted.flow}; {command}"
+        yield f"{order.scenario} is fitted to {reading.fitted.flow}{_near(reading)}; {command}"
     if order.out is not None:
         try:
             out = order.out
@@ -149,8 +149,15 @@ def _written(reading: connections.Reading, order: ReadOrder) -> Iterator[str]:
         except OSError as error:
             fail(f"--out {order.out}: cannot be written: {describe(error)}", RUN_FAILED)
         plots = f", plots in {order.out / store.PLOTS}/" if order.plots else ""
-        yield f"tables, {store.SUMMARY} and {store.SCENARIO} (fitted) in {order.out}/{plots}"
+        same = "as there" if order.scenario is not None else f"fitted{_near(reading)}"
+        yield f"tables, {store.SUMMARY} and {store.SCENARIO} ({same}) in {order.out}/{plots}"
         yield next_step(order.out)
+
+
+def _near(reading: connections.Reading) -> str:
+    """How near runs of the fitted scenario are, after a colon."""
+    near = reading.fitted.near
+    return "" if near is None else f": {near.short}"
 
 
 def _print(reading: connections.Reading) -> None:

@@ -207,7 +207,7 @@ def _capture(directory: Path, results: Results, facts: dict[str, Any], over_time
         scenario.name,
         f"{numbers.count(results.flows.height, 'connection')} in captures",
         verdicts.of_run(results),
-        description="Connections read from captures. The scenario below is fitted to the one with most data.",
+        description=f"Connections read from captures. The scenario below: {_description(scenario)}.",
         limits=of_capture(results),
         diagnosis=_diagnosis(directory),
         scenario=scenario,
