@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ropewalk import _core, arguments, disk, numbers
-from ropewalk.fitted import Fitted, Packets
+from ropewalk.figures import Packets
 from ropewalk.results import CAPTURED, Origin, Results, Totals
 from ropewalk.trials import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ropewalk.fitted import Fitted
 
 
 @dataclass(frozen=True, slots=True)

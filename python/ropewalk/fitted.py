@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from ropewalk import changing, ended, overshoot, shared, writes
+from ropewalk import changing, ended, shared, writes
 from ropewalk.bursts import Bursts, bursts
 from ropewalk.errors import ScenarioError
+from ropewalk.figures import Figure, Packets
 from ropewalk.fitted_file import FEW, Beside, Sender, text_of, unknown
+from ropewalk.losses import LEAST_QUEUE_S, Seen, answered, queue_and_loss
 from ropewalk.lossy import Lossy, lossy
 from ropewalk.scenario import Scenario
 
@@ -24,22 +26,14 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-FULL = 0.6
-"""A loss at a larger part of the largest queueing delay is one of the full queue."""
 USUAL = 0.98
 """Part of the round trips, of several connections, of which the longest counts."""
-LEAST_FULL = 2
-"""Losses of a full queue from which its size is told."""
-LEAST_QUEUE_S = 0.002
-"""A queueing delay that is shorter may be that of a host."""
 LIKELY = 0.3
 """Share of the bytes that are acknowledged at the most frequent rate, if that is the rate of the link."""
 CERTAIN = 0.7
 """The same, from which the rate is not looked at for changes."""
 UNBOUNDED = 4.0
 """Times the largest rate that was seen, where the link was never busy."""
-BUFFER_S = 0.1
-"""A queue that was never full holds this much, or twice what was seen in it."""
 SYN, THIRD = 1, 1
 """Packets of a run before the first segment of data."""
 LIMITING, CONSTANT = 0.05, 0.9
@@ -67,34 +61,6 @@ LATE = 3.0
 """A subflow joined late, or left early, if that is more round trips from the start, or the end."""
 LATE_S = 0.2
 """Time that is added to these, in seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure of a path with its interval; an end that is None is not known."""
-
-    value: float
-    low: float | None
-    high: float | None
-    why: str
-    """How it was found."""
-
-    def scaled(self, factor: float) -> Figure:
-        """In another unit."""
-        low, high = (None if end is None else end * factor for end in (self.low, self.high))
-        return Figure(self.value * factor, low, high, self.why)
-
-    def at(self, place: float | None) -> Figure:
-        """The value at this place of its interval, which a run has told."""
-        if place is None or self.low is None or self.high is None:
-            return self
-        value = self.low + place * (self.high - self.low)
-        return replace(self, value=value, why=f"{self.why}; the goodput is the nearest with the one taken")
-
-    def words(self, unit: str, digits: int = 3) -> str:
-        """The interval and its reason."""
-        low, high = ("?" if end is None else f"{end:.{digits}g}" for end in (self.low, self.high))
-        return f"{low} to {high} {unit}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,22 +166,6 @@ class Fitted:
         return any(path.by_chance or path.lossy for path in self.paths)
 
 
-@dataclass(frozen=True, slots=True)
-class Packets:
-    """Packets of subflows over time, at the place of their sender."""
-
-    samples: pl.DataFrame
-    """Counters at instants."""
-    silences: pl.DataFrame
-    """Spans in which nothing came back though data was outstanding."""
-    losses: pl.DataFrame
-    """Packets whose payload was sent again, by number."""
-
-    def of(self, rows: pl.Expr) -> Packets:
-        """The packets of one subflow."""
-        return Packets(self.samples.filter(rows), self.silences.filter(rows), self.losses.filter(rows))
-
-
 def fit(
     name: str,
     tables: dict[str, pl.DataFrame],
@@ -305,26 +255,25 @@ def _path(number: int, of_flow: tuple[Row, float], rows: list[Row], packets: Pac
     base = 2.0 * delay.value + tx_s
     steps: list[tuple[float, float]] = []
     if not rate.why.startswith(EMPTY) and (row["pace_share"] or 0.0) < CERTAIN:
-        found = changing.spans(packets.samples, row["srtt_min_s"] or base, LEAST_QUEUE_S)
-        steps = changing.steps(found, flow["end_s"] - start)
+        spans = changing.spans(packets.samples, row["srtt_min_s"] or base, LEAST_QUEUE_S)
+        steps = changing.steps(spans, flow["end_s"] - start)
     if steps:
         # Acknowledgements tell of the link a way back later.
         steps = [(max(at - delay.value - start, 0.0), wire * value) for at, value in steps]
         told = f"{len(steps) - 1} changes; not known while the queue was empty or losses repaired"
         rate = Figure(rate.value, min(value for _, value in steps), max(value for _, value in steps), told)
-    kept = _answered(packets, gone, base)
+    kept, left_out = answered(packets, gone, base, size)
     times = lossy(kept, flow["end_s"] - start, base)
     many_lost = [number for time in times for number in time.lost]
+    left_out += sum(time.sent for time in times)
     kept = kept.filter(~pl.col("packet").is_in(many_lost))
-    queue, loss, lost = _queue_and_loss(
-        row,
-        Packets(packets.samples, packets.silences, kept),
-        base,
-        (rate, changing.Link(wire, [(at + start, value) for at, value in steps])),
-    )
+    link = changing.Link(wire, [(at + start, value) for at, value in steps])
+    packets = Packets(packets.samples, packets.silences, kept)
+    seen = Seen(row, packets, base, rate, link, size + head, len(rows) == 1, left_out)
+    found = queue_and_loss(seen)
     # Kernels acknowledge a SYN/ACK by itself; in a run only a subflow that joins does, without data.
     before = SYN + (THIRD if own["subflow"] > 0 and flow["from_client"] else 0)
-    lost = [number + before for number in lost]
+    lost = [number + before for number in found.lost]
     ended = flow["end_s"]
     outages = [
         (max(since - delay.value - start, 0.0), math.inf if until >= ended else until - delay.value - start)
@@ -339,20 +288,10 @@ def _path(number: int, of_flow: tuple[Row, float], rows: list[Row], packets: Pac
         outages = [(since, until) for since, until in outages if until < left]
     name, backup = f"path{number}", bool(own["backup"])
     many = len(lost) > FEW
-    together = bursts(lost, row["segments_sent"]) if many else None
-    figures = rate, steps, delay, queue, loss, lost, outages
-    times = [time.moved(-start, before) for time in times]
+    together = bursts(lost, seen.sent) if many else None
+    figures = rate, steps, delay, found.queue, found.loss, lost, outages
+    times = [time.moved(-start, found.taken(time.lost[0]) - time.lost[0] + before) for time in times]
     return Path(name, own["path"], *figures, joined, left, backup, many, together, tuple(times))
-
-
-def _answered(packets: Packets, gone: list[tuple[float, float]], base_s: float) -> pl.DataFrame:
-    """Losses but for those of outages: their data is sent again until all is acknowledged."""
-    spans = [
-        (_unanswered(packets.samples, since, base_s), _repaired(packets.samples, until))
-        for since, until in gone
-    ]
-    inside = (pl.col("t_s").is_between(*span) for span in spans)
-    return packets.losses.filter(~pl.any_horizontal(pl.lit(value=False), *inside))
 
 
 def _left(flow: Row, row: Row, times: tuple[float, float]) -> float | None:
@@ -436,84 +375,6 @@ def _delay(row: Row, tx_s: float) -> Figure:
     low = max((least - tx_s) / 2.0, 0.0)
     told = "half of the shortest round trip; how it is divided between the directions is not identifiable"
     return Figure(least / 2.0, low, least / 2.0, told)
-
-
-def _queue_and_loss(
-    row: Row,
-    packets: Packets,
-    base_s: float,
-    rates: tuple[Figure, changing.Link],
-) -> tuple[Figure, Figure, list[int]]:
-    """A loss while the queue was long is one of the queue, any other one of the link.
-
-    `rates`: the rate, and how it changes: then a delay does not tell how much waits.
-    """
-    rate, link = rates
-    longest = max((row["srtt_max_s"] or 0.0) - base_s, 0.0)
-    random: list[int] = []
-    full: list[tuple[float, float]] = []
-    kept = packets.losses
-    # The same queue is a short delay while the rate is high.
-    waiting = changing.waiting(packets.samples, kept["t_s"].to_list(), link, base_s)
-    for (number, at), (held, much) in zip(kept.select("packet", "t_s").iter_rows(), waiting, strict=True):
-        late = _queueing_s(packets.samples, at, base_s, longest) > FULL * longest
-        if longest > LEAST_QUEUE_S and (late or much):
-            full.append((at, held))
-        else:
-            random.append(int(number))
-    size = row["largest_bytes"] or 1
-    top = None
-    if len(full) < len(random) and not link.steps:
-        top = overshoot.top(packets.samples, kept["t_s"].to_list(), base_s, size * 8.0 / rate.value)
-    if top is not None:
-        pairs = list(zip(kept.select("packet", "t_s").iter_rows(), top.met, strict=True))
-        full = [(at, 0.0) for (_, at), met in pairs if met]
-        random = [int(number) for (number, _), met in pairs if not met]
-    held = longest * rate.value / 8.0
-    told = f"the longest queueing delay was {1e3 * longest:.3g} ms; {len(full)} segments were lost near it"
-    fresh = changing.measured(packets.samples)
-    beside = [delay for delay in (changing.beside_s(fresh, at) for at, _ in full) if delay is not None]
-    if link.steps:
-        held = changing.usual(full)
-        told = f"so much was outstanding when {len(full)} segments were lost, without what was under way"
-    elif beside:
-        usual = max(float(np.median(beside)) - base_s, 0.0)
-        held = usual * rate.value / 8.0
-        told = f"a queueing delay of {1e3 * usual:.3g} ms beside {len(full)} segments that were lost"
-    if len(full) >= LEAST_FULL and len(full) >= len(random):
-        queue = Figure(held, 0.85 * held, 1.15 * held, told)
-    else:
-        held = max(held, longest * rate.value / 8.0)
-        roomy = max(2.0 * held, BUFFER_S * rate.value / 8.0, 10.0 * size)
-        queue = Figure(roomy, held, None, "it was never seen full; its size is not identifiable")
-        # Losses at any length of the queue are those of the link.
-        random = kept["packet"].to_list()
-    sent = max(row["segments_sent"], 1)
-    share, margin = len(random) / sent, 2.0 * math.sqrt(max(len(random), 1)) / sent
-    told = f"{len(random)} of {row['segments_sent']} segments were sent again while the queue was short"
-    return queue, Figure(share, max(share - margin, 0.0), share + margin, told), sorted(set(random))
-
-
-def _unanswered(samples: pl.DataFrame, since: float, base_s: float) -> float:
-    """When the first packet without an answer was sent: a round trip, as it was then, before the silence."""
-    last = samples.filter(pl.col("t_s") <= since)["rtt_s"].drop_nulls().tail(1)
-    return since - max(base_s, float(last[0]) if len(last) else 0.0)
-
-
-def _repaired(samples: pl.DataFrame, until: float) -> float:
-    """When all data was acknowledged that was outstanding at `until`."""
-    before = samples.filter(pl.col("t_s") <= until).tail(1)
-    if before.is_empty():
-        return until
-    due = int(before["acked_bytes"][0] + before["inflight_bytes"][0])
-    after = samples.filter((pl.col("t_s") >= until) & (pl.col("acked_bytes") >= due))["t_s"]
-    return float(after[0]) if len(after) else math.inf
-
-
-def _queueing_s(samples: pl.DataFrame, at: float, base_s: float, longest: float) -> float:
-    """The longest queueing delay that packets show which were sent at about the same time."""
-    near = samples.filter(pl.col("t_s").is_between(at - 0.02, at + base_s + longest + 0.02))["rtt_s"].max()
-    return near - base_s if isinstance(near, float) else 0.0
 
 
 @dataclass(frozen=True, slots=True)
