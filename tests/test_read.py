@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import struct
 import subprocess
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import polars as pl
 import pytest
 
 import ropewalk as rw
+from capture_files import packets, pcap
 from conftest import ROOT, Ropewalk
 from terminal import lines_on_terminal
 
@@ -68,33 +68,14 @@ def test_several_files_are_read_together() -> None:
 @pytest.mark.parametrize("name", ["two-subflows", "reinjection", "late-add-addr"])
 def test_packets_of_one_interface_are_put_in_order(name: str, tmp_path: Path) -> None:
     whole, batches = KERNEL / f"{name}.pcapng", tmp_path / "batches.pcap"
-    records = sorted(_packets(whole.read_bytes()), key=lambda one: one[0] + one[1] % 3 * 250_000_000)
-    batches.write_bytes(_pcap(records))
+    late = sorted(packets(whole.read_bytes()), key=lambda one: one.at + one.length % 3 * 250_000_000)
+    batches.write_bytes(pcap(late))
     reading, expected = rw.read([batches]), rw.read([whole])
     [problem] = reading.problems
     assert "behind later ones in the file, by up to 0." in problem
     assert expected.problems == []
     for table in ("flows", "subflows"):
         assert reading.tables[table].equals(expected.tables[table])
-
-
-def _packets(file: bytes) -> list[tuple[int, int, bytes]]:
-    """Time in nanoseconds, length and bytes of each packet of a pcapng."""
-    at, found = 0, []
-    while at < len(file):
-        kind, length = struct.unpack_from("<II", file, at)
-        if kind == 6:
-            high, low, kept, whole = struct.unpack_from("<IIII", file, at + 12)
-            found.append((high << 32 | low, whole, file[at + 28 : at + 28 + kept]))
-        at += length
-    return found
-
-
-def _pcap(packets: list[tuple[int, int, bytes]]) -> bytes:
-    head = struct.pack("<IHHiIII", 0xA1B2_3C4D, 2, 4, 0, 0, 65535, 101)
-    return head + b"".join(
-        struct.pack("<IIII", *divmod(at, 10**9), len(kept), whole) + kept for at, whole, kept in packets
-    )
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100])

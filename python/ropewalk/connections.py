@@ -55,7 +55,7 @@ class Reading(Results):
         self.mptcp_options = counted.mptcp_options
         """Packets with each option of MPTCP, by its name in RFC 8684."""
         self.problems = problems
-        """A sentence on each file that could not be read whole, or whose packets are out of order."""
+        """A sentence on each file that could not be read whole, is out of order, or has packets twice."""
 
     @property
     def fitted(self) -> Fitted:
@@ -96,7 +96,7 @@ class Anonymised:
     left_out: int
     """Other packets, which are not."""
     problems: list[str]
-    """A sentence on each file that could not be read whole, or whose packets are out of order."""
+    """A sentence on each file that could not be read whole, is out of order, or has packets twice."""
 
 
 def anonymise(files: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> Anonymised:

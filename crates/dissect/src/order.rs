@@ -5,8 +5,10 @@
 //! packets are held as lie within the longest step back.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::path::PathBuf;
 
+use crate::copies::Copies;
 use crate::file::{Input, Packets, Record, Unreadable};
 use crate::link::Way;
 use crate::survey::{Survey, survey};
@@ -82,7 +84,7 @@ pub(crate) struct Ordered<'a> {
 }
 
 /// All files at once.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct InOrder {
     /// With a packet each; those at their end are removed.
     sources: Vec<Source>,
@@ -90,6 +92,8 @@ pub(crate) struct InOrder {
     /// Sentences on files that are read whole.
     notes: Vec<Unreadable>,
     ended: Option<u64>,
+    /// By file that has packets twice.
+    copies: BTreeMap<u32, (PathBuf, Copies)>,
 }
 
 impl Sorter {
@@ -167,7 +171,7 @@ fn next_of(
 impl InOrder {
     /// The packets of these files; what cannot be read is a problem and does not stop the others.
     pub(crate) fn open(inputs: &[Input]) -> Self {
-        let mut all = Self { sources: Vec::new(), problems: Vec::new(), notes: Vec::new(), ended: None };
+        let mut all = Self::default();
         for (number, input) in (0..).zip(inputs) {
             if let Err(problem) = all.add(number, input) {
                 all.problems.push(problem);
@@ -182,7 +186,10 @@ impl InOrder {
         if let Some(reason) = found.disorder() {
             self.notes.push(Unreadable { file: input.name(), reason });
         }
-        let Survey { all, interfaces, .. } = found;
+        let Survey { all, interfaces, sightings, .. } = found;
+        if let Some(copies) = sightings.copies() {
+            self.copies.insert(file, (input.name(), copies));
+        }
         let each: Vec<(Option<u32>, u64)> = if all.back == 0 || interfaces.len() > MOST {
             vec![(None, all.back)]
         } else {
@@ -211,7 +218,7 @@ impl InOrder {
         }
     }
 
-    /// Shows the earliest packet to `take`. False when there is none.
+    /// Shows the earliest packet to `take`, if it is no copy. False when there is none.
     pub(crate) fn next(&mut self, take: impl FnOnce(Ordered<'_>)) -> bool {
         // Packets of one instant are taken in the order of files, and of each file.
         let key = |source: &Source| (source.head.at, source.file, source.head.number);
@@ -220,8 +227,13 @@ impl InOrder {
         };
         let source = &mut self.sources[first];
         let Head { at, interface, link, way, len, bytes, .. } = &source.head;
-        let record = Record { at: *at, interface: *interface, link: *link, way: *way, len: *len, bytes };
-        take(Ordered { file: source.file, record });
+        let mut record = Record { at: *at, interface: *interface, link: *link, way: *way, len: *len, bytes };
+        let copies = if self.copies.is_empty() { None } else { self.copies.get_mut(&source.file) };
+        let way = copies.map_or(Some(record.way), |(_, copies)| copies.way(&record));
+        if let Some(way) = way {
+            record.way = way;
+            take(Ordered { file: source.file, record });
+        }
         match source.advance() {
             Ok(true) => {}
             Ok(false) => self.end(first),
@@ -252,6 +264,9 @@ impl InOrder {
 
     /// Files whose rest could not be read, and those that are out of order.
     pub(crate) fn into_problems(self) -> Vec<Unreadable> {
-        [self.problems, self.notes].concat()
+        let copies = self.copies.into_values().flat_map(|(file, copies)| {
+            copies.notes().into_iter().map(move |reason| Unreadable { file: file.clone(), reason })
+        });
+        self.problems.into_iter().chain(self.notes).chain(copies).collect()
     }
 }

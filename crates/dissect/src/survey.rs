@@ -2,6 +2,7 @@
 //!
 //! May: say how a file must be read. May not: hold its packets.
 
+use crate::copies::Sightings;
 use crate::file::{Input, Packets, Record, Unreadable};
 
 /// Order of times.
@@ -33,6 +34,8 @@ pub(crate) struct Survey {
     pub(crate) interfaces: Vec<Times>,
     /// The times of the whole file.
     pub(crate) all: Times,
+    /// Packets that are there more than once.
+    pub(crate) sightings: Sightings,
     /// When the capture ended, if the file says it.
     pub(crate) ended: Option<u64>,
 }
@@ -45,6 +48,7 @@ impl Survey {
             self.interfaces.resize_with(interface + 1, Times::default);
         }
         self.interfaces[interface].note(record.at);
+        self.sightings.note(record);
     }
 
     /// A sentence on packets that are not in the order of time within an interface.
