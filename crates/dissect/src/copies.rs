@@ -145,8 +145,9 @@ impl Sightings {
         let apart = record.at.abs_diff(first.at);
         if first.interface != record.interface {
             let pair = [first.interface.min(record.interface), first.interface.max(record.interface)];
-            let behind = record.at as i64 - first.at as i64;
-            let ahead = if first.interface < record.interface { behind } else { -behind };
+            let apart = i64::try_from(apart).unwrap_or(i64::MAX);
+            let is_ahead = (record.at >= first.at) == (first.interface < record.interface);
+            let ahead = if is_ahead { apart } else { -apart };
             conversation.across.entry(pair).or_default().note(sender, ahead);
         } else if !print.tells || apart > LONGEST {
             return;
