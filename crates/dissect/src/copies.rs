@@ -166,6 +166,11 @@ impl Sightings {
     /// Leaves out half of the packets if there are too many.
     fn thin(&mut self) {
         while self.seen.len() > SAMPLE {
+            if self.mask == u64::MAX {
+                // All have the same number, which real packets do not: they are forgotten.
+                self.seen.clear();
+                return;
+            }
             self.mask = self.mask << 1 | 1;
             self.seen.retain(|_, seen| seen.quick & self.mask == 0);
         }
