@@ -158,7 +158,11 @@ mod tests {
     fn captures_are_readable_mostly() {
         let corpus = corpus();
         let readings: Vec<_> = (0..200).map(|seed| dissect::read_bytes(&corpus.capture(seed))).collect();
-        let whole = readings.iter().filter(|reading| reading.problems().is_empty()).count();
+        // A file that is out of order is read whole, with a word.
+        let whole = readings.iter().filter(|reading| {
+            reading.problems().iter().all(|problem| problem.reason.contains("in the order of time"))
+        });
+        let whole = whole.count();
         let with = readings.iter().filter(|reading| reading.connections().count() > 0).count();
         assert!(whole > 80 && with > 120, "{whole} {with}");
         assert_eq!(corpus.capture(7), corpus.capture(7));
