@@ -88,6 +88,8 @@ pub(crate) struct Ending {
     pub(crate) reset: bool,
     /// The reason of MP_TCPRST.
     pub(crate) reason: Option<u8>,
+    /// MP_FAIL was seen: the subflow ends, or falls back if it is the only one.
+    pub(crate) failed: bool,
     /// Its receiver has discarded what it held because of gaps, and takes no more.
     pub(crate) abandoned: bool,
 }
@@ -122,8 +124,6 @@ pub(crate) struct Subflow {
     pub(crate) last: u64,
     /// Its connection is not known yet: the handshake was not captured, or the one of the connection.
     pub(crate) stray: bool,
-    /// MP_FAIL was seen.
-    pub(crate) failed: bool,
     pub(crate) joining: Joining,
     pub(crate) ending: Ending,
     /// With SCTP: state that only its paths have.
@@ -146,7 +146,6 @@ impl Subflow {
             first: at,
             last: at,
             stray: false,
-            failed: false,
             joining: Joining::default(),
             ending: Ending::default(),
             on_path: None,

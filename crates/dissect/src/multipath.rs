@@ -159,7 +159,7 @@ impl Reading {
             Mptcp::FastClose { .. } => self.connections[connection].aborted = true,
             Mptcp::Reset { reason, .. } => self.subflows[index].ending.reason = Some(reason),
             // RFC 8684 section 3.7: without a RST it asks for a fallback.
-            Mptcp::Fail { .. } => self.subflows[index].failed = true,
+            Mptcp::Fail { .. } => self.subflows[index].ending.failed = true,
             _ => {}
         }
     }

@@ -360,7 +360,7 @@ impl<'a> SubflowView<'a> {
     /// MPTCP was wanted, and it is plain TCP, at least from some time on: no options, an infinite mapping, or MP_FAIL without another
     /// subflow.
     pub fn fell_back(&self, alone: bool) -> bool {
-        matches!(self.subflow.mode, Mode::FellBack | Mode::Infinite) || alone && self.subflow.failed
+        matches!(self.subflow.mode, Mode::FellBack | Mode::Infinite) || alone && self.subflow.ending.failed
     }
 
     /// It joined a connection.
